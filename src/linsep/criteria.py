@@ -130,7 +130,7 @@ class Count(Criterion):
 
     name, words = "count", "number of errors"
 
-    def __init__(self, strict: bool = False) -> None:
+    def __init__(self, strict: bool = False) -> None:  # noqa: FBT001, FBT002
         self.strict = bool(strict)
 
     def of_values(self, values: Array) -> Array:

@@ -172,7 +172,9 @@ def wrong_logistic_rows(patch: pytest.MonkeyPatch) -> None:
     from linsep.rows.reader import Reader
 
     right = Reader._for_machine_code
-    patch.setattr(Reader, "_for_machine_code", lambda self, *args: rolled(right(self, *args)))
+    patch.setattr(
+        Reader, "_for_machine_code", lambda self, *args, **kept: rolled(right(self, *args, **kept))
+    )
 
 
 def wrong_sample(patch: pytest.MonkeyPatch) -> None:

@@ -153,7 +153,7 @@ def choose(
             LinsepWarning,
             stacklevel=2,
         )
-    return done.choice(simplest, eta, interrupted)
+    return done.choice(simplest, eta, interrupted=interrupted)
 
 
 def _same_length(X: Any, y: Any, groups: Any) -> tuple[Any, Any, Any]:
@@ -214,7 +214,7 @@ class _Run:
             say(f"{words}: cross-validated {risk:.4g}, training {whole[1]:.4g}")
         return True
 
-    def choice(self, simplest: str, eta: float, interrupted: bool) -> Choice:
+    def choice(self, simplest: str, eta: float, *, interrupted: bool) -> Choice:
         """The curves and what to choose."""
         risk = np.array([_mean([fold.test for fold in folds]) for folds in self.folds])
         error = np.array([_standard_error(folds) for folds in self.folds])
@@ -223,7 +223,12 @@ class _Run:
         allowed = risk[best] + np.nan_to_num(error[best])
         chosen = next(k for k in order if risk[k] <= allowed)
         bounds = structural_bounds(
-            self.fitted, self.empirical, len(self.y), self.measure.zero_one, eta, self.weight
+            self.fitted,
+            self.empirical,
+            len(self.y),
+            eta,
+            self.weight,
+            zero_one=self.measure.zero_one,
         )
         finite = np.isfinite(bounds.bound)
         structural = int(np.nanargmin(bounds.bound)) if finite.any() else None
@@ -561,9 +566,10 @@ def structural_bounds(
     models: Sequence[Any],
     empirical: Sequence[float],
     n: int,
-    zero_one: bool,
     eta: float,
     weight: Array | None,
+    *,
+    zero_one: bool,
 ) -> Bounds:
     """The bound of each model that is linear in features fixed before the data were seen."""
     bound, dimension = np.full(len(models), np.nan), np.full(len(models), np.nan)

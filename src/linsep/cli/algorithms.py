@@ -15,19 +15,20 @@ def run(args: Namespace) -> int:
     if args.name is None:
         if args.json:
             emit(
-                {name: {"class": c, "what": what_it_is(c)} for name, c in ALGORITHMS.items()}, True
+                {name: {"class": c, "what": what_it_is(c)} for name, c in ALGORITHMS.items()},
+                as_json=True,
             )
             return 0
         width = max(map(len, ALGORITHMS)) + 2
         lines = [f"{name:<{width}}{what_it_is(cls)}" for name, cls in ALGORITHMS.items()]
         lines += ["", "linsep algorithms NAME shows the settings for --set."]
-        emit("\n".join(lines), False)
+        emit("\n".join(lines), as_json=False)
         return 0
     name = algorithm_name(args.name)
     cls = getattr(linsep, ALGORITHMS[name])
     if args.json:
-        emit({"algorithm": name, "settings": cls().get_params()}, True)
+        emit({"algorithm": name, "settings": cls().get_params()}, as_json=True)
         return 0
     doc = inspect.cleandoc(cls.__doc__ or "")
-    emit(doc.split("\nAttributes\n")[0].rstrip(), False)
+    emit(doc.split("\nAttributes\n")[0].rstrip(), as_json=False)
     return 0

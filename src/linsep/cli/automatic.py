@@ -93,10 +93,10 @@ def fit(args: Namespace) -> int:
         good = kept_model(args.output, fitted)
     lines = _lines(fitted, data, path, judged, settings)
     if args.json:
-        emit(_report(fitted, data, path, judged), True)
+        emit(_report(fitted, data, path, judged), as_json=True)
     else:
         head, *rest = fitted.summary().split("\n")
-        emit("\n".join([head, *lines, *rest]), False)
+        emit("\n".join([head, *lines, *rest]), as_json=False)
     inside = fitted.estimator_ if isinstance(fitted, Tabular) else fitted
     if inside.outcome_.interrupted:
         return 130

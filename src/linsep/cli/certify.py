@@ -20,5 +20,5 @@ def run(args: Namespace) -> int:
     report = linsep.certify(
         model, data.X, data.y, sample_weight=data.sample_weight, time_limit=args.time_limit, **given
     )
-    emit(report.to_dict() if args.json else str(report), args.json)
+    emit(report.to_dict() if args.json else str(report), as_json=args.json)
     return 0

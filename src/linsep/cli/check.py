@@ -60,9 +60,9 @@ def run(args: Namespace) -> int:
         )  # fmt: skip
     far = _how_far(problem, args.time_limit) if linear and proof.separable is False else {}
     if args.json:
-        emit(proof.to_dict() | far | {"sentence": str(proof), "seconds": seconds}, True)
+        emit(proof.to_dict() | far | {"sentence": str(proof), "seconds": seconds}, as_json=True)
     else:
-        emit("\n".join([proof.explain(), *_far_words(far)]), False)
+        emit("\n".join([proof.explain(), *_far_words(far)]), as_json=False)
         rows, features = data.X.shape
         narrate(f"{count(rows, 'row')}, {count(features, 'feature')}, {seconds:.3g} s")
     return {True: 0, False: 3, None: 4}[proof.separable] if good else 1
@@ -124,5 +124,8 @@ def _given(args: Namespace, data: Table) -> int:
         named = tuple(f"x{j + 1}" for j in range(data.X.shape[1]))
     plane = Linear.parse(args.plane, named)
     found = plane.separates(data.X, data.y)
-    emit(found.to_dict() | {"plane": str(plane)} if args.json else f"{plane}: {found}", args.json)
+    emit(
+        found.to_dict() | {"plane": str(plane)} if args.json else f"{plane}: {found}",
+        as_json=args.json,
+    )
     return 0 if found.strict else 3

@@ -81,10 +81,10 @@ def given(args: Namespace, *, scale: bool) -> Given:
     X, weight = frame.columns, None
     if getattr(args, "weights", None) is not None:
         X, weight = _without_weights(frame, args.weights)
-    return Given(X, frame.y, asked_columns(args, X, scale), weight, frame.source)
+    return Given(X, frame.y, asked_columns(args, X, scale=scale), weight, frame.source)
 
 
-def asked_columns(args: Namespace, frame: Any, scale: bool) -> Columns:
+def asked_columns(args: Namespace, frame: Any, *, scale: bool) -> Columns:
     """The columns as the options want them."""
     roles = asked_roles(args)
     drop = [name for item in args.drop or () for name in _names(frame, item)]

@@ -118,7 +118,7 @@ def estimator(args: Namespace, **settings: Any) -> Any:
             raise SettingError(f"--set {item}: {key!r} {what}; known: {', '.join(sorted(known))}.")
         settings[key] = literal(text)
     if "estimator" in known:
-        return _scheme(cls, known, settings, inside, getattr(args, "no_intercept", False))
+        return _scheme(cls, known, settings, inside, bare=getattr(args, "no_intercept", False))
     if getattr(args, "no_intercept", False):
         settings["fit_intercept"] = False
     for key in [key for key in settings if key not in known]:
@@ -141,7 +141,7 @@ def kernel_parameters(args: Namespace) -> dict[str, Any]:
 
 
 def _scheme(
-    cls: Any, known: dict[str, Any], settings: dict[str, Any], inside: dict[str, Any], bare: bool
+    cls: Any, known: dict[str, Any], settings: dict[str, Any], inside: dict[str, Any], *, bare: bool
 ) -> Any:
     """A scheme for many classes around the algorithm that --set estimator=NAME names."""
     inner = settings.pop("estimator", None)
@@ -284,7 +284,7 @@ def framed(data: Table) -> Any:
     return pandas.DataFrame(data.X, columns=names(data))
 
 
-def emit(result: dict[str, Any] | str, as_json: bool) -> None:
+def emit(result: dict[str, Any] | str, *, as_json: bool) -> None:
     """The result, on stdout."""
     if as_json:
         print(json.dumps(finite(result), default=_plain, allow_nan=False))

@@ -15,10 +15,12 @@ def run(args: Namespace) -> int:
 
     commands = _commands(parser())
     if args.json:
-        emit({name: [option for option, _ in options] for name, (_, options) in commands.items()},
-             True)  # fmt: skip
+        emit(
+            {name: [option for option, _ in options] for name, (_, options) in commands.items()},
+            as_json=True,
+        )
         return 0
-    emit({"bash": _bash, "zsh": _zsh, "fish": _fish}[args.shell](commands), False)
+    emit({"bash": _bash, "zsh": _zsh, "fish": _fish}[args.shell](commands), as_json=False)
     return 0
 
 

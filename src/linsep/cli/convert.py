@@ -17,5 +17,5 @@ def run(args: Namespace) -> int:
     model = load(args.model)
     good = kept(args.output, lambda path: save(model, path, format=args.format), "model")
     if args.json:
-        emit({"model": type(model).__name__, "output": args.output}, True)
+        emit({"model": type(model).__name__, "output": args.output}, as_json=True)
     return 0 if good else 1

@@ -29,7 +29,7 @@ def run(args: Namespace) -> int:
         at = _place(args.row, data.X.shape[0], data.row_names)
         X = framed(data)
         found = model.explain(X.iloc[[at]] if hasattr(X, "iloc") else X[[at]])
-    emit(_told(found, at) if args.json else f"row {at + 1}: {found}", args.json)
+    emit(_told(found, at) if args.json else f"row {at + 1}: {found}", as_json=args.json)
     return 0
 
 

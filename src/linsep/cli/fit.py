@@ -64,10 +64,10 @@ def run(args: Namespace) -> int:
     words = rule(lift, model)
     if args.json:
         more = {} if lift is None else {"lift": args.lift, "rule": words}
-        emit(report(model) | more, True)
+        emit(report(model) | more, as_json=True)
     else:
         whole = model if columns is None else _whole(columns, None, model)
-        emit(whole.summary() + (f"\n  inputs      {words}" if words else ""), False)
+        emit(whole.summary() + (f"\n  inputs      {words}" if words else ""), as_json=False)
     if model.outcome_.interrupted:
         if observers:
             written = str(observers[0].path)  # another one, where two runs had the same

@@ -14,7 +14,7 @@ def run(args: Namespace) -> int:
     """Serve the lab on this machine until Ctrl-C."""
     page = Lab(_start(args), port=args.port)
     if args.json:
-        emit({"url": page.url, "port": page.port}, True)
+        emit({"url": page.url, "port": page.port}, as_json=True)
     else:
         print(page.url)
         narrate("the lab answers at this address, on this machine alone; Ctrl-C ends it")

@@ -392,7 +392,7 @@ _COMMANDS = {
 
 
 def _data(
-    parser: argparse.ArgumentParser, labels: bool = True, plane: bool = True, needed: bool = True
+    parser: argparse.ArgumentParser, *, labels: bool = True, plane: bool = True, needed: bool = True
 ) -> None:
     parser.add_argument(
         "data",
@@ -435,7 +435,7 @@ def _algorithm(
     )
 
 
-def _columns(parser: argparse.ArgumentParser, weights: bool = True) -> None:
+def _columns(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
     parser.add_argument(
         "--drop", action="append", metavar="COLUMNS", help="leave them out; commas between names"
     )

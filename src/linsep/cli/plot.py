@@ -40,7 +40,7 @@ def run(args: Namespace) -> int:
         raise SettingError(f"-o {args.output}: {error}") from error
     if args.json:
         names = known if shown is None else [known[j] for j in shown]
-        emit({"output": args.output, "features": names[:2]}, True)
+        emit({"output": args.output, "features": names[:2]}, as_json=True)
     return 0 if good else 1
 
 

@@ -64,14 +64,14 @@ def run(args: Namespace) -> int:
         text = json.dumps(result)
     else:
         more = args.scores or args.proba
-        text = "\n".join(_line(c, s, more) for c, s in zip(classes.tolist(), shown))
+        text = "\n".join(_line(c, s, with_scores=more) for c, s in zip(classes.tolist(), shown))
     good = True
     if args.output:
         lines = text.encode("utf-8", "surrogatepass") + b"\n"
         what = count(len(classes), "prediction")
         good = kept(args.output, lambda path: atomic_write_bytes(path, lines), what)
     if not args.output or not good:
-        emit(text, False)
+        emit(text, as_json=False)
     if len(labels):
         right = int(np.sum(labels.astype(str) == classes.astype(str)))
         narrate(f"{right} of {len(classes)} agree with the labels in the file")
@@ -126,7 +126,7 @@ def _of_other_width(args: Namespace, options: dict[str, Any], error: DataError) 
         raise error from None
 
 
-def _line(label: Any, score: Any, with_scores: bool) -> str:
+def _line(label: Any, score: Any, *, with_scores: bool) -> str:
     if not with_scores:
         return str(label)
     return "\t".join([str(label), *(f"{value:.17g}" for value in np.atleast_1d(score))])

@@ -33,7 +33,7 @@ def run(args: Namespace) -> int:
         shown = not kept(args.output, lambda path: atomic_write_bytes(path, text.encode()), "rows")
         good &= not shown
     if args.json:
-        emit({"rows": rows.tolist(), "labels": data.y.tolist()}, True)
+        emit({"rows": rows.tolist(), "labels": data.y.tolist()}, as_json=True)
     elif shown:
-        emit(text.rstrip("\n"), False)
+        emit(text.rstrip("\n"), as_json=False)
     return 0 if good else 1

@@ -170,7 +170,7 @@ def fit(args: Namespace) -> int:
         said = str(warning.message)
         narrate(f"warning: {said.partition(' Start workers')[0] if lost else said}")
     saved = _saved(args, model)
-    emit(_report(model, data) if args.json else model.summary(), args.json)
+    emit(_report(model, data) if args.json else model.summary(), as_json=args.json)
     if not (lost or model.outcome_.interrupted):
         return 0 if saved else 1
     why = "the cluster is lost" if lost else "interrupted"
@@ -231,9 +231,9 @@ def check(args: Namespace) -> int:
             f"; check it with: {command}",
         )  # fmt: skip
     if args.json:
-        emit(proof.to_dict() | {"sentence": str(proof)}, True)
+        emit(proof.to_dict() | {"sentence": str(proof)}, as_json=True)
     else:
-        emit(proof.explain(), False)
+        emit(proof.explain(), as_json=False)
         narrate(f"{count(proof.n_read, 'row')} read, {proof.seconds:.3g} s")
     return {True: 0, False: 3, None: 4}[proof.separable] if good else 1
 
@@ -256,8 +256,10 @@ def verify(args: Namespace) -> int:
         proof = StreamProof.from_dict(stored)
         with opened(args) as data, watching(data):
             proof.check(data)
-        emit({"holds": True, "sentence": str(proof)} if args.json else f"the proof holds: {proof}",
-             args.json)  # fmt: skip
+        emit(
+            {"holds": True, "sentence": str(proof)} if args.json else f"the proof holds: {proof}",
+            as_json=args.json,
+        )
         return 0
     model = _model(args)
     told: Any = getattr(model, "certificate_", None)
@@ -276,7 +278,7 @@ def verify(args: Namespace) -> int:
     lines = [f"stored  {told}", *(f"DIFFERS {line}" for line in wrong)]
     lines.append("they DIFFER: forged, or made for other data" if wrong else "they agree")
     result = {"agrees": not wrong, "wrong": wrong, "stored": told.to_dict()}
-    emit(result if args.json else "\n".join(lines), args.json)
+    emit(result if args.json else "\n".join(lines), as_json=args.json)
     return 1 if wrong else 0
 
 
@@ -405,7 +407,7 @@ def certify(args: Namespace) -> int:
     model = _model(args)
     with opened(args, columns=_columns(model)) as data, watching(data):
         report = linsep.certify(model, data, time_limit=args.time_limit)
-    emit(report.to_dict() if args.json else str(report), args.json)
+    emit(report.to_dict() if args.json else str(report), as_json=args.json)
     return 0
 
 

@@ -52,7 +52,7 @@ def run(args: Namespace) -> int:
             good &= kept(args.code, lambda path: atomic_write_bytes(path, text), "code")
         if args.output:
             good &= kept_model(args.output, found.pipeline_)
-    emit(found.to_dict() if args.json else str(found), args.json)
+    emit(found.to_dict() if args.json else str(found), as_json=args.json)
     if not (args.html or args.json):
         narrate("with --html FILE there is a report of it, with --code FILE Python code")
     if found.interrupted:

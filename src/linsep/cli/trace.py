@@ -25,5 +25,5 @@ def run(args: Namespace) -> int:
     if args.html:
         page = record.to_html(class_names=names).encode()
         good &= kept(args.html, lambda path: atomic_write_bytes(path, page), "replay")
-    emit(record.to_dict() if args.json else record.narrate(class_names=names), args.json)
+    emit(record.to_dict() if args.json else record.narrate(class_names=names), as_json=args.json)
     return 0 if good else 1

@@ -76,7 +76,7 @@ def _proof(args: Namespace, stored: dict[str, Any]) -> int:
     _, data = lifted(args, numbers_of(args)[1])
     proof.check(data.X, data.y)
     sentence = f"the proof holds: {proof}"
-    emit({"holds": True, "sentence": str(proof)} if args.json else sentence, args.json)
+    emit({"holds": True, "sentence": str(proof)} if args.json else sentence, as_json=args.json)
     return 0
 
 
@@ -90,7 +90,7 @@ def _text(args: Namespace) -> int:
     model = fitted_to(model, data)
     check_features(model, data)
     report = linsep.certify(model, data.X, data.y, C=args.C, sample_weight=data.sample_weight)
-    emit(report.to_dict() if args.json else str(report), args.json)
+    emit(report.to_dict() if args.json else str(report), as_json=args.json)
     return 0
 
 
@@ -124,7 +124,7 @@ def _model(args: Namespace, stored: Any) -> int:
         "found": found.to_dict(),
         "stored": told.to_dict(),
     }
-    emit(report if args.json else "\n".join(lines), args.json)
+    emit(report if args.json else "\n".join(lines), as_json=args.json)
     return 1 if wrong else 0
 
 

@@ -139,7 +139,7 @@ def _drive(
                 break
             left = limits.seconds_left(begin)
             stop = any(asked) or interrupts.requested
-            limit = _limit_reached(limits, state.steps, left - 0.5 * step, stop)
+            limit = _limit_reached(limits, state.steps, left - 0.5 * step, asked=stop)
             if limit is not None:
                 status = limit
                 break
@@ -224,7 +224,7 @@ def _readable(problem: Any, solver: Any, witness: Witness) -> Witness:
     return replace(witness, a=a.astype(np.float64), rows=rows.astype(np.int64), multipliers=shares)
 
 
-def _limit_reached(limits: Limits, steps: int, left: float, asked: bool) -> Status | None:
+def _limit_reached(limits: Limits, steps: int, left: float, *, asked: bool) -> Status | None:
     if asked or (limits.stop is not None and limits.stop()):
         return Status.STOPPED
     if limits.steps is not None and steps >= limits.steps:

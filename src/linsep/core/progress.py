@@ -21,7 +21,7 @@ from linsep.core.parts import Reading
 from linsep.core.words import count, percent
 
 
-def progress_observer(verbose: int | bool, stream: TextIO | None = None) -> list[Observer]:
+def progress_observer(verbose: int | bool, stream: TextIO | None = None) -> list[Observer]:  # noqa: FBT001
     """No observer, rows of text, or a bar if the stream is a terminal."""
     if not verbose:
         return []
@@ -317,7 +317,7 @@ def _how_far(now: Reading) -> str:
 
 
 @contextmanager
-def watching(data: Any, quiet: bool = False) -> Iterator[PassProgress | None]:
+def watching(data: Any, *, quiet: bool = False) -> Iterator[PassProgress | None]:
     """Tell of all passes over a stream within, on stderr."""
     if quiet:
         yield None

@@ -248,7 +248,7 @@ class Learner(Protocol):
     def predict(self, X: Any, /) -> NDArray[Any]:
         """The class of each row."""
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
         """The settings by name."""
 
     def set_params(self, **params: Any) -> Any:

@@ -83,11 +83,13 @@ def read_arrow(
     dates: bool = False,
 ) -> tuple[list[Column], Layout, Source]:
     """Read Parquet, Feather or an Arrow file or stream into columns; dates as text, if at all."""
-    table = _arrow_table(path, data, dates)
+    table = _arrow_table(path, data, dates=dates)
     if table.num_rows == 0:
         raise DataError(f"{path}: the table has no rows.")
     columns = [_column(path, title, table.column(j)) for j, title in enumerate(table.column_names)]
-    layout = Layout(path, ",", list(table.column_names), True, None, None, [])
+    layout = Layout(
+        path, ",", list(table.column_names), header=True, target=None, row_names=None, numeric=[]
+    )
     layout.numeric = [column.numbers is not None for column in columns]
     head = table.slice(0, 1000)
     sample = [tuple(map(_as_text, head.column(j).to_pylist())) for j in range(len(columns))]
@@ -98,7 +100,7 @@ def read_arrow(
     return columns, layout, Source(path)
 
 
-def _arrow_table(path: str, data: bytes, dates: bool) -> Any:
+def _arrow_table(path: str, data: bytes, *, dates: bool) -> Any:
     """The table of a file, of types that are known and with every offset and index in range.
 
     A damaged file may point anywhere: nothing is computed with it before it is validated.
@@ -106,29 +108,31 @@ def _arrow_table(path: str, data: bytes, dates: bool) -> Any:
     pa = require("pyarrow", extra="arrow", what=f"{path} is a Parquet or Arrow file, which")
     with boundary(path, FormatError, "the file cannot be read", "write the file again"):
         if data.startswith(b"PAR1"):
-            table = _parquet(path, data, dates)
+            table = _parquet(path, data, dates=dates)
         elif data.startswith(b"ARROW1"):
-            table = _ipc(path, data[8:], dates)  # a file is a stream with a beginning and an end
+            table = _ipc(
+                path, data[8:], dates=dates
+            )  # a file is a stream with a beginning and an end
         elif data.startswith(b"FEA1"):
             import pyarrow.feather
 
             table = pyarrow.feather.read_table(pa.BufferReader(data))
-            _check_types(path, table.schema, dates)
+            _check_types(path, table.schema, dates=dates)
         else:
-            table = _ipc(path, data, dates)
+            table = _ipc(path, data, dates=dates)
         table.validate(full=True)
         _check_repeated(path, table, len(data))
     return table
 
 
-def _parquet(path: str, data: bytes, dates: bool) -> Any:
+def _parquet(path: str, data: bytes, *, dates: bool) -> Any:
     """The table, if what its pages and its rows become is within the budget."""
     import pyarrow as pa
     import pyarrow.parquet
 
     head = pyarrow.parquet.read_metadata(pa.BufferReader(data))
     schema = head.schema.to_arrow_schema()
-    _check_types(path, schema, dates)
+    _check_types(path, schema, dates=dates)
     groups = row_groups(data)
     chunks = [chunk for group in groups for chunk in group.chunks]
     if len(groups) != head.num_row_groups:
@@ -144,7 +148,7 @@ def _parquet(path: str, data: bytes, dates: bool) -> Any:
     return file.read()
 
 
-def _ipc(path: str, data: bytes, dates: bool) -> Any:
+def _ipc(path: str, data: bytes, *, dates: bool) -> Any:
     """All batches of a stream, if what its buffers become is within the budget."""
     import pyarrow as pa
 
@@ -152,7 +156,7 @@ def _ipc(path: str, data: bytes, dates: bool) -> Any:
     if sum(buffer_sizes(data)) > most:
         raise FormatError(too_large(path, len(data), most))
     reader = pa.ipc.open_stream(pa.BufferReader(data))
-    _check_types(path, reader.schema, dates)
+    _check_types(path, reader.schema, dates=dates)
     batches, total = [], 0
     for batch in reader:
         batch.validate(full=True)
@@ -179,7 +183,7 @@ def _check_repeated(path: str, table: Any, size: int) -> None:
                 raise FormatError(too_large(path, size, budget(size)))
 
 
-def _check_types(path: str, schema: Any, dates: bool) -> None:
+def _check_types(path: str, schema: Any, *, dates: bool) -> None:
     """Refuse a column of a type that is neither number nor text before it is read."""
     import pyarrow as pa
 

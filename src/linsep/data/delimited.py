@@ -139,7 +139,7 @@ def _by_arrow(data: bytes, layout: Layout) -> list[Column] | None:
         except pa.ArrowInvalid:
             continue
         columns = [
-            _from_arrow(name, table.column(j), stay)
+            _from_arrow(name, table.column(j), keep_text=stay)
             for j, (name, stay) in enumerate(zip(layout.names, keep))
         ]
         if all(c.numbers is None or np.isfinite(c.numbers).all() for c in columns):
@@ -168,7 +168,7 @@ def _arrow_table(pa: Any, data: bytes, layout: Layout, types: list[Any]) -> Any:
     )
 
 
-def _from_arrow(name: str, chunked: Any, keep_text: bool) -> Column:
+def _from_arrow(name: str, chunked: Any, *, keep_text: bool) -> Column:
     import pyarrow as pa
 
     if pa.types.is_floating(chunked.type):

@@ -116,7 +116,7 @@ def find_layout(
     cells = [row for _, row in rows]
     widths = [len(row) for row in cells[:20]]
     width = max(set(widths), key=widths.count) if len(cells) > 2 else widths[-1]
-    titles = _header(cells, header, width)
+    titles = _header(cells, width, asked=header)
     body = cells if titles is None else cells[1:]
     if not body:
         raise FormatError(f"{path}:{numbers[0]}:1: there is a header but no row below it.")
@@ -201,7 +201,7 @@ def _find_delimiter(path: str, text: str, ending: str) -> str:
 # -- header -------------------------------------------------------------------------------------
 
 
-def _header(cells: list[list[str]], asked: bool | None, width: int) -> list[str] | None:
+def _header(cells: list[list[str]], width: int, *, asked: bool | None) -> list[str] | None:
     first = cells[0]
     if asked is False:
         return None

@@ -124,11 +124,13 @@ def _compiled(path: str, data: bytes) -> Entries | None:
         named = _QUERY.findall(data)
         if len(named) != len(rows.labels) or max(map(len, named)) > _FEATURE_DIGITS:
             return None
-        rows.queries = _queries([int(query) if query else 0 for query in named], any(named))
+        rows.queries = _queries(
+            [int(query) if query else 0 for query in named], any_of_them=any(named)
+        )
     return rows
 
 
-def _queries(numbers: list[int], any_of_them: bool) -> NDArray[np.int64] | None:
+def _queries(numbers: list[int], *, any_of_them: bool) -> NDArray[np.int64] | None:
     """The queries, 0 for rows that name none; None where no row does."""
     return np.array(numbers, dtype=np.int64) if any_of_them else None
 
@@ -186,7 +188,7 @@ def _plain(path: str, data: bytes, first_line: int = 1) -> Entries:
         zero_based,
         width,
         np.array(costs) if b"cost" in said else None,
-        _queries(queries, b"qid" in said),
+        _queries(queries, any_of_them=b"qid" in said),
     )
 
 

@@ -67,7 +67,7 @@ class ChoiceDisplay:
         """
         choice = self.choice
         bound = bound and ax is None and bool(np.isfinite(choice.bound).any())
-        self.ax_, self.bound_ax_ = ax, upper = _panels(ax, bound)
+        self.ax_, self.bound_ax_ = ax, upper = _panels(ax, bound=bound)
         self.figure_ = ax.figure
         x, ticks = self._places()
         cv = {"color": COLOURS[1], "marker": "o", "lw": 1.8, "label": "cross-validated"}
@@ -86,7 +86,7 @@ class ChoiceDisplay:
         ax.axhline(limit, color=COLOURS[1], lw=0.9, ls=(0, (1, 2)), label="best + 1 standard error")
         self.best_ = self._mark(x[best], best, "*", "best")
         self.chosen_ = self._mark(x[chosen], chosen, "o", "chosen: simplest within it")
-        self._finish(ticks, legend)
+        self._finish(ticks, legend=legend)
         return self
 
     def _places(self) -> tuple[Any, list[str] | None]:
@@ -108,7 +108,7 @@ class ChoiceDisplay:
             linewidths=1.6, zorder=5, label=name,
         )  # fmt: skip
 
-    def _finish(self, ticks: list[str] | None, legend: bool) -> None:
+    def _finish(self, ticks: list[str] | None, *, legend: bool) -> None:
         ax, choice = self.ax_, self.choice
         if ticks is not None:
             ax.set_xticks(range(len(ticks)), ticks, rotation=20 if max(map(len, ticks)) > 8 else 0)
@@ -127,7 +127,7 @@ class ChoiceDisplay:
             draw_legend(ax)
 
 
-def _panels(ax: Any, bound: bool) -> tuple[Any, Any]:
+def _panels(ax: Any, *, bound: bool) -> tuple[Any, Any]:
     """Axes of the risks, and above them axes of the bound if there is one."""
     if not bound:
         return axes(ax, size=(7.4, 4.8)), None

@@ -272,9 +272,9 @@ class CostDisplay:
         self.figure_ = ax.figure
         self.errors_ = self.criterion_ = self.squares_ = self.twin_ = None
         if self.y is None:
-            self._draw_line(legend)
+            self._draw_line(legend=legend)
         else:
-            self._draw_plane(what, legend)
+            self._draw_plane(what, legend=legend)
         ax.set_xlabel(self.names[0])
         if title:
             ax.set_title(wrapped(self.title or _NAMES[what]), fontsize="medium")
@@ -282,7 +282,7 @@ class CostDisplay:
 
     # -- inside ---------------------------------------------------------------------------
 
-    def _draw_line(self, legend: bool) -> None:
+    def _draw_line(self, *, legend: bool) -> None:
         ax, blue = self.ax_, COLOURS[1]
         self.errors_ = ax.stairs(
             self.errors, self.x, baseline=None, color=INK, linewidth=2, label="errors J"
@@ -302,7 +302,7 @@ class CostDisplay:
         if legend:
             draw_legend(twin, [self.errors_, self.criterion_])
 
-    def _draw_plane(self, what: str, legend: bool) -> None:
+    def _draw_plane(self, what: str, *, legend: bool) -> None:
         ax = self.ax_
         if what == "errors":
             most = int(self.errors.max())

@@ -193,7 +193,7 @@ class DecisionDisplay:
         wrong = values <= 0
         model = last_step(model)
         margin, street = margin_of(model, values, lengths)
-        near = nearest_of(values, lengths, margin, street)
+        near = nearest_of(values, lengths, margin, street=street)
         display = cls(
             view,
             labels,
@@ -297,8 +297,8 @@ class DecisionDisplay:
         self.figure_ = ax.figure
         self.box_ = box = self._box()
         self._draw_sides(box)
-        self._draw_lines(box, flat)
-        self._draw_shift(box, flat)
+        self._draw_lines(box, flat=flat)
+        self._draw_shift(box, flat=flat)
         self.points_ = draw_points(ax, view.points, self.labels, self.class_names)
         hold = self.nearest & ~self.wrong
         self.nearest_ = self.rings_ = None
@@ -311,7 +311,7 @@ class DecisionDisplay:
             self.rings_ = draw_rings(ax, view.points[self.wrong], "wrong side", n=n)
         right = normal and len(view.weights) == 1 and (flat or self._one_scale())
         self.normal_ = self._draw_normal(box) if right else None
-        self._finish(box, flat)
+        self._finish(box, flat=flat)
         if legend:
             if flat:
                 place = {"loc": "upper center", "ncols": 3, "bbox_to_anchor": (0.5, -0.22)}
@@ -345,7 +345,7 @@ class DecisionDisplay:
     def _one_scale(self) -> bool:
         return self.origin is not None or alike(self.view.points)
 
-    def _draw_shift(self, box: Array, flat: bool) -> None:
+    def _draw_shift(self, box: Array, *, flat: bool) -> None:
         """The parallel plane through the origin, the way from it, and distances of points."""
         self.parallel_ = self.shift_ = None
         self.distances_: list[Any] = []
@@ -396,7 +396,7 @@ class DecisionDisplay:
                 draw_polygon(self.ax_, polygon, facecolor=colour, zorder=0, **edge)
             )
 
-    def _draw_lines(self, box: Array, flat: bool) -> None:
+    def _draw_lines(self, box: Array, *, flat: bool) -> None:
         self.line_, self.margins_ = None, []
         if len(self.view.weights) > 1:
             return
@@ -431,7 +431,7 @@ class DecisionDisplay:
         )
         return self.ax_.annotate("", xy=tip, xytext=tail, arrowprops=arrow, zorder=6)
 
-    def _finish(self, box: Array, flat: bool) -> None:
+    def _finish(self, box: Array, *, flat: bool) -> None:
         ax, view = self.ax_, self.view
         frame(ax, box, equal=not flat and self._one_scale())
         ax.set_xlabel(view.x_label)
@@ -494,7 +494,7 @@ def margin_of(model: object, values: Array, lengths: Array) -> tuple[float | Non
 
 
 def nearest_of(
-    values: Array, lengths: Array, margin: float | None, street: bool
+    values: Array, lengths: Array, margin: float | None, *, street: bool
 ) -> NDArray[np.bool_]:
     """Rows on the margin lines; of a street also those inside it."""
     if margin is None:

@@ -191,7 +191,7 @@ class GramDisplay:
         -------
         self
         """
-        ax, beside = _places(ax, eigenvalues)
+        ax, beside = _places(ax, eigenvalues=eigenvalues)
         self.ax_, self.figure_ = ax, ax.figure
         n = self.gram.shape[0]
         self.order_ = (
@@ -278,7 +278,7 @@ class GramDisplay:
             draw_legend(ax)
 
 
-def _places(ax: Any, eigenvalues: bool) -> tuple[Any, Any]:
+def _places(ax: Any, *, eigenvalues: bool) -> tuple[Any, Any]:
     """The axes for the matrix and for the eigenvalues."""
     if not eigenvalues:
         if ax is None:

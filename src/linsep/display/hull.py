@@ -161,7 +161,7 @@ class HullDisplay:
         if space not in ("difference", "augmented"):
             raise SettingError(f'space is {space!r}; give "difference" or "augmented".')
         if space == "augmented":
-            model = nearest_of_reflected(X, y, fit_intercept)
+            model = nearest_of_reflected(X, y, fit_intercept=fit_intercept)
             return cls.from_estimator(model, X, y, class_names=class_names, ax=ax, **options)
         rows, proof = dense(X), separability(dense(X), y)
         found = (proof.hull_rows, np.asarray(proof.hull_weights, dtype=np.float64))
@@ -217,7 +217,7 @@ class HullDisplay:
             data = two_hulls(X, y, found, names, class_names)
         else:
             a = combine(reflected(X, y)[0], witness.rows, witness.multipliers)
-            data = reflected_hull(X, y, a, model.fit_intercept, class_names)
+            data = reflected_hull(X, y, a, class_names, fit_intercept=model.fit_intercept)
         title = f"{type(model).__name__}: {model.certificate_}"
         return cls(**data, title=title).plot(ax, **options)
 
@@ -258,7 +258,9 @@ class HullDisplay:
         now, before = trace[at], trace[max(at - 1, 0)]
         move = None if now.row is None else (step_weights(before), now.row)
         offset = trace.fit_intercept
-        data = reflected_hull(trace.X, trace.y, step_weights(now), offset, class_names, move)
+        data = reflected_hull(
+            trace.X, trace.y, step_weights(now), class_names, move, fit_intercept=offset
+        )
         title = f"{trace.algorithm}, update {now.update}: {now.why}"
         display = cls(**data, title=title)
         display.eps = eps
@@ -420,14 +422,15 @@ def reflected_hull(
     X: Any,
     y: Any,
     a: Array,
-    fit_intercept: bool,
     class_names: Sequence[str] | None,
     move: tuple[Array, int] | None = None,
+    *,
+    fit_intercept: bool,
 ) -> dict[str, Any]:
     """Hull of the reflected rows, the weights a in it and their bounds of the margin."""
     Z, labels, classes = reflected(X, y)
     d = Z.shape[1] - 1
-    keep = plane_coordinates(d, fit_intercept)
+    keep = plane_coordinates(d, fit_intercept=fit_intercept)
     Z, a = Z[:, keep], a[keep]
     size = float(np.linalg.norm(a))
     low = float((Z @ a).min()) / size if size > 0 else -np.inf
@@ -444,7 +447,7 @@ def reflected_hull(
     }
 
 
-def nearest_of_reflected(X: Any, y: Any, fit_intercept: bool) -> Any:
+def nearest_of_reflected(X: Any, y: Any, *, fit_intercept: bool) -> Any:
     """A Kozinec fit in the augmented space, whatever its end."""
     model = Kozinec(eps=1e-9, space="augmented", fit_intercept=fit_intercept)
     with warnings.catch_warnings():

@@ -149,7 +149,7 @@ class LogisticCurveDisplay:
         x = np.linspace(-reach, reach, 401)
         self.curve_ = ax.plot(x, inverse_logit(x), color=INK, linewidth=2.2, zorder=3)[0]
         self._draw_marks(reach)
-        self._draw_rows(reach, rings)
+        self._draw_rows(reach, rings=rings)
         ax.set_xlim(-reach, reach)
         ax.set_ylim(-0.13, 1.13)
         ax.set_yticks([0, 0.25, 0.5, 0.75, 1])
@@ -183,7 +183,7 @@ class LogisticCurveDisplay:
         for at, height, words, side in notes:
             ax.text(at, height, words, ha=side, va="center", fontsize="small", color=INK)
 
-    def _draw_rows(self, reach: float, rings: bool) -> None:
+    def _draw_rows(self, reach: float, *, rings: bool) -> None:
         self.points_, self.rings_, self.beyond_ = [], None, 0
         if not len(self.log_odds):
             return

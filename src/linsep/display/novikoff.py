@@ -112,7 +112,7 @@ class NovikoffDisplay:
         curves = [length, *novikoff_curves(trace, np.linspace(0.0, last, 200))]
         Z, labels, classes = reflected(trace.X, trace.y)
         try:
-            points = Z[:, plane_coordinates(Z.shape[1] - 1, offset)]
+            points = Z[:, plane_coordinates(Z.shape[1] - 1, fit_intercept=offset)]
         except CapabilityError:
             points = None
         display = cls(points, labels, [str(c) for c in classes], bound, curves)

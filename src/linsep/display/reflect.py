@@ -28,7 +28,7 @@ def reflected(X: Any, y: Any) -> tuple[Array, NDArray[np.intp], NDArray[Any]]:
     return np.column_stack([rows * signs[:, None], signs]), labels, classes
 
 
-def plane_coordinates(d: int, fit_intercept: bool) -> list[int]:
+def plane_coordinates(d: int, *, fit_intercept: bool) -> list[int]:
     """Which two of the d + 1 coordinates make up the augmented space, if it is a plane."""
     if d == 1 and fit_intercept:
         return [0, 1]

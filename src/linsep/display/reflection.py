@@ -107,7 +107,7 @@ class ReflectionDisplay:
         """
         rows = dense(X)
         Z, labels, classes = reflected(rows, y)
-        chosen = _coordinates(rows.shape[1], fit_intercept)
+        chosen = _coordinates(rows.shape[1], fit_intercept=fit_intercept)
         signs = 2.0 * labels - 1.0
         turned = Z[:, chosen]
         panels = [turned * signs[:, None], turned]
@@ -117,7 +117,11 @@ class ReflectionDisplay:
             panels.insert(0, line[:, :2])
             names = ["the rows", "with a constant 1", "reflected: z = y [x, 1]"]
         d = rows.shape[1]
-        given = _best(rows, y, fit_intercept) if weights is None else as_weights(weights, d)
+        given = (
+            _best(rows, y, fit_intercept=fit_intercept)
+            if weights is None
+            else as_weights(weights, d)
+        )
         shown = None if given is None else given[chosen]
         if given is None:
             names[-1] += "; no a has a . z > 0 for all"
@@ -221,7 +225,7 @@ class ReflectionDisplay:
             ax.axvline(-self.weights[1] / self.weights[0], color=RULE, linewidth=1.3, zorder=1)
 
 
-def _coordinates(d: int, fit_intercept: bool) -> list[int]:
+def _coordinates(d: int, *, fit_intercept: bool) -> list[int]:
     """The coordinates of the augmented space, if it is a plane or space."""
     size = d + int(fit_intercept)
     if size not in (2, 3):
@@ -241,7 +245,7 @@ def _edge_on(normal: Array, elevation: float) -> float:
     return float(np.degrees(angles[np.abs(seen - 0.25).argmin()]))
 
 
-def _best(rows: Array, y: Any, fit_intercept: bool) -> Array | None:
+def _best(rows: Array, y: Any, *, fit_intercept: bool) -> Array | None:
     """Weights of the largest margin, or None where none separate."""
     proof = separability(rows, y, fit_intercept=fit_intercept)
     if not proof.separable:

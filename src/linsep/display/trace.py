@@ -259,7 +259,7 @@ class TraceDisplay:
         self.ax_, self.figure_ = self.axes_[0], self.axes_[0].figure
         rest = self.axes_
         if self.points is not None:
-            self._draw_data(legend)
+            self._draw_data(legend=legend)
             rest = rest[1:]
         for panel, curves in zip(rest, self.curves):
             _draw_curves(panel, curves, self.unit)
@@ -283,7 +283,7 @@ class TraceDisplay:
         )
         return [named["data"], *(named[f"curve {k}"] for k in range(n))]
 
-    def _draw_data(self, legend: bool) -> None:
+    def _draw_data(self, *, legend: bool) -> None:
         ax, points = self.ax_, self.points
         assert points is not None
         box = box_around(points, pad=0.2)

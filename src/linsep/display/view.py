@@ -206,7 +206,7 @@ def make_view(
     if d == 1:
         x = _column(X, 0)
         flat = np.column_stack([coef[:, 0], np.zeros(len(coef))])
-        return View(np.column_stack([x, 0 * x]), flat, offset, names[0], "", 1, True)
+        return View(np.column_stack([x, 0 * x]), flat, offset, names[0], "", 1, true_distance=True)
     if d == 2:
         return _slice(X, coef, offset, names, (0, 1))
     return _project_plane(X, coef, offset) if len(coef) == 1 else _project_many(X, coef, offset)
@@ -264,7 +264,7 @@ def _project_plane(X: Any, coef: Array, offset: Array) -> View:
         "signed distance to the plane, (w·x + b) / |w|",
         f"main direction along the plane ({share:.0%} of the spread there)",
         coef.shape[1],
-        True,
+        true_distance=True,
     )
 
 

@@ -35,7 +35,7 @@ class Foreign(Protocol):
     intercept_: NDArray[Any]
     _label_binarizer: Any
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: FBT001, FBT002
 
 
 PREFIX = "sklearn."
@@ -214,7 +214,7 @@ class Transformer(Protocol):
     tokenizer: Any
     preprocessor: Any
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]: ...
+    def get_params(self, deep: bool = True) -> dict[str, Any]: ...  # noqa: FBT001, FBT002
 
 
 class Parts(Protocol):

@@ -330,7 +330,7 @@ class Kernel:
     def _check_settings(self) -> None:
         """Raise SettingError for a parameter that is not allowed."""
 
-    def get_params(self, deep: bool = True) -> dict[str, Any]:
+    def get_params(self, deep: bool = True) -> dict[str, Any]:  # noqa: FBT001, FBT002
         """Parameters by name; those of parts as ``part__name``."""
         found: dict[str, Any] = {}
         for field in fields(self):

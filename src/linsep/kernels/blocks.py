@@ -337,10 +337,12 @@ def _duels(problem: Problem, kernel: Any) -> Duels:
     if given:
         y = np.where(label > 0, 1.0, -1.0)
         runs: Runs = ((0, problem.n, 0),)
-        return Duels(values, order, [Duel((0, 1), order, y, weight, root, runs)], None, True)
+        return Duels(
+            values, order, [Duel((0, 1), order, y, weight, root, runs)], None, as_given=True
+        )
     edges = np.searchsorted(label, np.arange(problem.K + 1))
     pairs = [_duel(i, j, edges, weight, root) for i, j in combinations(range(problem.K), 2)]
-    return Duels(values, order, pairs, edges if problem.K > 2 else None, False)
+    return Duels(values, order, pairs, edges if problem.K > 2 else None, as_given=False)
 
 
 def _duel(

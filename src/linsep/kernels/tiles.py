@@ -37,7 +37,7 @@ def fill(kernel: Kernel, A: Rows, B: Rows | None) -> Array:
     left = _cut(A)
     right = left if B is None else _cut(B)
     jobs = [
-        partial(_tile, kernel, one, two, mirror, out)
+        partial(_tile, kernel, one, two, out, mirror=mirror)
         for one in left
         for two in right
         if not mirror or one[0] <= two[0]
@@ -57,7 +57,7 @@ def _cut(rows: Rows) -> list[tuple[int, Rows]]:
 
 
 def _tile(
-    kernel: Kernel, one: tuple[int, Rows], two: tuple[int, Rows], mirror: bool, out: Array
+    kernel: Kernel, one: tuple[int, Rows], two: tuple[int, Rows], out: Array, *, mirror: bool
 ) -> None:
     (lo, A), (at, B) = one, two
     hi, end = lo + A.n, at + B.n

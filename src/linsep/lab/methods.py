@@ -102,7 +102,7 @@ class Method:
         """The estimator of these settings for rows of d features."""
         chosen = {**self.fixed, **values}
         if "start" in chosen:
-            chosen["start"] = _start(chosen["start"], d, chosen.get("fit_intercept", True))
+            chosen["start"] = _start(chosen["start"], d, offset=chosen.get("fit_intercept", True))
         if chosen.get("random_state") == 0:
             chosen["random_state"] = None  # which is the same, and shorter to write
         if chosen.get("order") == "cyclic" and chosen.get("keep") != "pocket":
@@ -136,7 +136,7 @@ class Method:
         }  # fmt: skip
 
 
-def _start(value: Any, d: int, offset: bool) -> Any:
+def _start(value: Any, d: int, *, offset: bool) -> Any:
     """Weights with the offset last, as estimators take them."""
     if not isinstance(value, list):
         return value
@@ -146,7 +146,7 @@ def _start(value: Any, d: int, offset: bool) -> Any:
 
 
 _OFFSET = Setting(
-    "fit_intercept", "offset", "flag", True, help="whether planes may leave the origin"
+    "fit_intercept", "offset", "flag", default=True, help="whether planes may leave the origin"
 )
 _SEED = Setting("random_state", "seed", "whole", 0, help="of random orders and starts")
 _START = Setting("start", "start", "start", None, help="weights to start from, the offset last")

@@ -45,7 +45,7 @@ def probability(m: Array) -> Array:
     return np.asarray(np.where(m > 0, e, 1.0) / (1.0 + e))
 
 
-def posteriors(scores: Array, lead: bool = False) -> Array:
+def posteriors(scores: Array, *, lead: bool = False) -> Array:
     """Probabilities of the classes: logistic of log odds (n,), softmax of scores (n, K).
 
     A row without a finite score knows nothing. With lead, the class of the largest score (of log
@@ -58,14 +58,14 @@ def posteriors(scores: Array, lead: bool = False) -> Array:
     step = max(1, _CACHED // classes)
     run_all(
         [
-            partial(one, scores[lo : lo + step], out[lo : lo + step], lead)
+            partial(one, scores[lo : lo + step], out[lo : lo + step], lead=lead)
             for lo in range(0, n, step)
         ]
     )
     return out
 
 
-def _two_posteriors(scores: Array, out: Array, lead: bool) -> None:
+def _two_posteriors(scores: Array, out: Array, *, lead: bool) -> None:
     e = np.exp(-np.abs(scores))
     more, less = 1.0 / (1.0 + e), e / (1.0 + e)
     if lead:
@@ -75,7 +75,7 @@ def _two_posteriors(scores: Array, out: Array, lead: bool) -> None:
     out[:, 1] = np.where(last, more, less)
 
 
-def _softmax(scores: Array, out: Array, lead: bool) -> None:
+def _softmax(scores: Array, out: Array, *, lead: bool) -> None:
     p = np.array(scores.T, order="C")  # few classes: numpy is quick along the rows
     top = p.max(axis=0)
     unknown = ~np.isfinite(top)

@@ -282,7 +282,9 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self._decide = decisions(self.loss, self.classes_, self.reject_label)
         self.decisions_ = self._decide.labels
         shared = self.covariance.startswith("shared")
-        self._forms = Densities(self.means_, self.covariance_, shared, self.ignored_, self.priors_)
+        self._forms = Densities(
+            self.means_, self.covariance_, self.ignored_, self.priors_, shared=shared
+        )
         rule, shift = self._forms.linear_rule(self.priors_, self.classes_), self._decide.shift()
         simple = self._decide.plain if len(self.classes_) > 2 else shift is not None
         self.is_linear_ = rule is not None and simple
@@ -633,15 +635,15 @@ def estimate(
             "covariance='shared-diagonal' or 'diagonal', or fewer columns."
         )
     if isinstance(problem, Problem):
-        weight, means, scatter = _moments(problem, diagonal)
+        weight, means, scatter = _moments(problem, diagonal=diagonal)
     else:
-        weight, means, scatter = _moments_of_parts(problem, diagonal)
+        weight, means, scatter = _moments_of_parts(problem, diagonal=diagonal)
     share = weight / weight.sum()
-    spread = _total_variance(share, means, scatter, diagonal)
+    spread = _total_variance(share, means, scatter, diagonal=diagonal)
     _refuse_range(problem, spread, means)
     used = spread > 0
     covariance = np.tensordot(share, scatter, axes=1) if shared else scatter
-    words = _singular(problem, covariance, used, shared, diagonal)
+    words = _singular(problem, covariance, used, shared=shared, diagonal=diagonal)
     constant = [] if used.all() else [_constant(problem, used)]
     if (words or constant) and regularization == 0:
         raise DataError(f"{_sentence([*constant, *words])} {_WAYS}")
@@ -659,7 +661,7 @@ _WAYS = (
 )
 
 
-def _moments(problem: Problem, diagonal: bool) -> tuple[Array, Array, Array]:
+def _moments(problem: Problem, *, diagonal: bool) -> tuple[Array, Array, Array]:
     """Weight, mean and second moments of every class."""
     K, d = problem.K, problem.d
     weight, means = np.zeros(K), np.zeros((K, d))
@@ -683,7 +685,7 @@ def _moments(problem: Problem, diagonal: bool) -> tuple[Array, Array, Array]:
     return weight, means, scatter
 
 
-def _moments_of_parts(problem: PartsProblem, diagonal: bool) -> tuple[Array, Array, Array]:
+def _moments_of_parts(problem: PartsProblem, *, diagonal: bool) -> tuple[Array, Array, Array]:
     """The same of a stream, in one pass: about the means of a sample, which are nearly those of all
     rows. A column that is constant in a class has no residual about a row of it."""
     sample, centres = problem.sample(), np.zeros((problem.K, problem.d))
@@ -722,7 +724,7 @@ def _refuse_range(problem: Problem | PartsProblem, variance: Array, means: Array
         )
 
 
-def _total_variance(share: Array, means: Array, scatter: Array, diagonal: bool) -> Array:
+def _total_variance(share: Array, means: Array, scatter: Array, *, diagonal: bool) -> Array:
     """Variance of every column over all rows; exactly 0 for a constant one."""
     within = scatter if diagonal else np.einsum("kjj->kj", scatter)
     with np.errstate(over="ignore", invalid="ignore"):
@@ -744,6 +746,7 @@ def _singular(
     problem: Problem | PartsProblem,
     covariance: Array,
     used: NDArray[np.bool_],
+    *,
     shared: bool,
     diagonal: bool,
 ) -> list[str]:
@@ -762,7 +765,7 @@ def _singular(
         if rank < used.sum():
             columns = np.flatnonzero(used)[dependent]
             words.append(
-                f"the covariance of {whose} ({_rows(sizes, k, shared)}) has rank "
+                f"the covariance of {whose} ({_rows(sizes, k, shared=shared)}) has rank "
                 f"{rank} of {int(used.sum())}: {_names(problem, columns)} no variance of "
                 f"{'its' if len(columns) == 1 else 'their'} own beside the others"
             )
@@ -776,7 +779,7 @@ def _sizes(problem: Problem | PartsProblem) -> NDArray[np.int64]:
     return problem.sizes
 
 
-def _rows(sizes: NDArray[np.int64], k: int, shared: bool) -> str:
+def _rows(sizes: NDArray[np.int64], k: int, *, shared: bool) -> str:
     n = int(sizes.sum() if shared else sizes[k])
     return "1 row" if n == 1 else f"{n} rows"
 
@@ -825,9 +828,10 @@ class Densities:
         self,
         means: Array,
         covariance: Array,
-        shared: bool,
         ignored: NDArray[np.intp],
         priors: Array,
+        *,
+        shared: bool,
     ) -> None:
         self.K, self.d = means.shape
         self.used = np.ones(self.d, dtype=bool)

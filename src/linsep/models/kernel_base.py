@@ -439,7 +439,7 @@ def cost_words(problem: Problem, kernel: Kernel, memory: float, verbose: int) ->
         warn(words, CostWarning)
 
 
-def space_words(kernel: Kernel | None, free: bool, known: Definite) -> str:
+def space_words(kernel: Kernel | None, known: Definite, *, free: bool) -> str:
     """Where a machine with a kernel lives, and whether its offset is free."""
     b = "the intercept is not penalised" if free else "no intercept"
     taken = ", assumed to be positive semidefinite" if known.convex and not known.proved else ""
@@ -451,10 +451,10 @@ def space_words(kernel: Kernel | None, free: bool, known: Definite) -> str:
 
 
 def words_of(
-    C: float | Array, kernel: Kernel | None, free: bool, known: Definite, nu: float | None = None
+    C: float | Array, kernel: Kernel | None, known: Definite, nu: float | None = None, *, free: bool
 ) -> str:
     """The objective as a sentence, with what is taken for granted."""
-    what = space_words(kernel, free, known)
+    what = space_words(kernel, known, free=free)
     what += "" if nu is None else f"; C is what nu={nu:g} comes to"
     if np.ndim(C):
         return f"|w|^2 / 2 + C x sum of hinge losses {what}"
@@ -642,15 +642,15 @@ def certify_svc(model: SVC, X: Any, y: Any, sample_weight: Any = None) -> Kernel
             f"SVC(kernel={name!r}) cannot be certified; one of {', '.join(NAMED)}, 'precomputed' "
             "or a function of two arrays can."
         )
-    return certify_vectors(model, kernel, float(model.C), True, X, y, sample_weight)
+    return certify_vectors(model, kernel, float(model.C), X, y, sample_weight, free=True)
 
 
 def certify_vectors(
-    model: Machine, kernel: Kernel | None, C: float | Array, free: bool, X: Any, y: Any,
-    sample_weight: Any, nu: float | None = None,
+    model: Machine, kernel: Kernel | None, C: float | Array, X: Any, y: Any, sample_weight: Any, nu:
+    float | None = None, *, free: bool,
 ) -> KernelGap:  # fmt: skip
     """Bounds of a machine with one plane a pair of classes, on the rows it was trained on."""
-    problem = problem_for(model, X, y, sample_weight, free)
+    problem = problem_for(model, X, y, sample_weight, free=free)
     known = definite(problem, kernel)
     pairs = duels_of(problem, kernel)
     columns, offsets = _columns(model)
@@ -661,12 +661,12 @@ def certify_vectors(
         signed[place] = columns[:, k]
         alphas.append(signed[pairs.order[pair.ids]] * pair.y)
     named = kernel if kernel is not None else as_kernel("precomputed")
-    words = words_of(C, named, bool(free), known, nu)
+    words = words_of(C, named, known, nu, free=bool(free))
     return certify_pairs(problem, pairs, alphas, offsets, C, known, words, nu)
 
 
 def problem_for(
-    model: Machine, X: Any, y: Any, sample_weight: Any = None, free: bool | None = None
+    model: Machine, X: Any, y: Any, sample_weight: Any = None, *, free: bool | None = None
 ) -> Problem:
     """The rows a model was trained on, with its weights of classes."""
     labels = np.asarray(y)

@@ -418,7 +418,7 @@ class KernelSVM(KernelClassifier):
             gap = answer.certificate.relative_gap
             if gap <= max(solver.fine, NU_ROUNDED) or cut or (gap <= self.tol and turn > _FINE):
                 break
-            C = _next_cost(ends, best, enough, same)
+            C = _next_cost(ends, best, same, enough=enough)
             if len(ends) < 2 and C * size > _LARGEST_COST:
                 raise SettingError(_too_small(nu, found, problem, pair))
             start = [found.u * C]
@@ -453,7 +453,7 @@ class KernelSVM(KernelClassifier):
         self.C_ = np.array(costs)
         alphas = [full[pairs.order[pair.ids]] for full, pair in zip(shares, pairs.pairs)]
         assert known is not None
-        words = words_of(self.C_, self._kernel, problem.fit_intercept, known, nu)
+        words = words_of(self.C_, self._kernel, known, nu, free=problem.fit_intercept)
         gap = certify_pairs(problem, pairs, alphas, np.array(offsets), self.C_, known, words, nu)
         worst = next((one for one in answers if not one.status.ok), answers[-1])
         state = copy(worst.outcome.state)
@@ -509,7 +509,7 @@ class KernelSVM(KernelClassifier):
             solver = replace(solver, q=int(self.working_set), plain=True)
         places = "float32, f and alpha in float64" if single else "float64"
         places += ", then float64" if single and tol < ROUGH else ""
-        which = "all rows" if problem.n <= solver._limit(single) else "the rows that matter"
+        which = "all rows" if problem.n <= solver._limit(single=single) else "the rows that matter"
         pairs = "" if problem.binary else f"; {problem.K * (problem.K - 1) // 2} pairs"
         size = "" if self.working_set is None else f" of {self.working_set} rows (as asked)"
         gram = f"Gram matrix of {which} in {places}{pairs}{known.how}"
@@ -532,7 +532,7 @@ class KernelSVM(KernelClassifier):
         if np.isinf(solver.C):
             alphas, offsets = canonical(pairs, alphas, offsets)
         nu = None if self.nu is None else float(self.nu)
-        words = words_of(solver.C, self._kernel, problem.fit_intercept, known, nu)
+        words = words_of(solver.C, self._kernel, known, nu, free=problem.fit_intercept)
         made = defined_sums(problem, pairs, alphas)
         gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words, nu, made)
         cut = outcome.status in (*CUT_SHORT, Status.STEP_LIMIT)  # then rounding is not what is left
@@ -560,7 +560,7 @@ class KernelSVM(KernelClassifier):
         pairs, known = duels_of(problem, solver.kernel), self._known
         assert known is not None
         alphas, offsets = pairs.shares(witness), witness.a
-        words = words_of(solver.C, self._kernel, problem.fit_intercept, known)
+        words = words_of(solver.C, self._kernel, known, free=problem.fit_intercept)
         gap = certify_pairs(problem, pairs, alphas, offsets, solver.C, known, words)
         return self._seen(problem, pairs, alphas, offsets, gap)
 
@@ -748,7 +748,7 @@ class KernelSVM(KernelClassifier):
             overlap.check(X, y)
             C = 1.0 if np.ndim(C) == 0 and np.isinf(C) else C
         return certify_vectors(
-            self, kernel, C, self.fit_intercept, X, y, sample_weight, getattr(self, "nu", None)
+            self, kernel, C, X, y, sample_weight, getattr(self, "nu", None), free=self.fit_intercept
         )
 
     def _told(self) -> list[Line]:
@@ -851,7 +851,7 @@ class _OnPath:
         )
 
 
-def _next_cost(ends: dict[bool, _OnPath], best: _OnPath, enough: bool, same: int) -> float:
+def _next_cost(ends: dict[bool, _OnPath], best: _OnPath, same: int, *, enough: bool) -> float:
     """Where the secant is, the middle if that comes from one side only; else further on."""
     if len(ends) < 2:
         return best.C * 16.0 if enough else best.C / 16.0
@@ -1005,7 +1005,7 @@ def overlap_of(problem: Problem, solver: Any, state: Any, kernel: Kernel) -> Ove
         if np.isfinite(part.facts[0]):
             continue
         with_offset = bool(problem.fit_intercept)
-        found = find_overlap(pairs.values, pair.ids, pair.y, part.alpha, with_offset)
+        found = find_overlap(pairs.values, pair.ids, pair.y, part.alpha, with_offset=with_offset)
         if found is not None:
             places = pairs.order[pair.ids[found[0]]].tolist()
             by_row = sorted((problem.sample_of_index(int(i)), a) for i, a in zip(places, found[1]))

@@ -386,7 +386,7 @@ class LeastSquares(KernelOption):
     def _judge(self, problem: Problem, sums: Sums) -> KernelGap:
         """Bounds for sums over kernel values."""
         known = definite(problem, None if self._precomputed else self._kernel)
-        where = space_words(self._kernel, bool(self.fit_intercept), known)
+        where = space_words(self._kernel, known, free=bool(self.fit_intercept))
         words = f"sum of s (y f(x) - b)^2 + |w|^2 / {self._cost:.6g} {where}"
         bounded = self._pairs_seconds(problem) <= spare_time()
         return squares_sums(problem, self._kernel, sums, self._cost, words, bounded=bounded)

@@ -925,7 +925,7 @@ class KKT:
         return "\n".join(lines)
 
 
-def _range(X: Any, centred: bool) -> float:
+def _range(X: Any, *, centred: bool) -> float:
     """At least the range of x . x' over the rows; a free intercept allows any origin."""
     sparse = hasattr(X, "tocsr")
     rows: Any = X.tocsr() if sparse else np.asarray(X, dtype=np.float64)

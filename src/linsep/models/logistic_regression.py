@@ -394,7 +394,7 @@ class LogisticRegression(KernelOption):
         reference = self._reference(problem)
         if reference is not None:
             losses += f", the sum of class {problem.classes[reference]} being 0,"
-        where = space_words(self._kernel, bool(self.fit_intercept), known)
+        where = space_words(self._kernel, known, free=bool(self.fit_intercept))
         words = f"|w|^2 / 2 + {self._cost:.6g} x sum of {losses} {where}"
         return logistic_sums(
             problem,
@@ -531,7 +531,7 @@ class LogisticRegression(KernelOption):
         farthest = float(problem.values(answer.witness.a).max()) if settled else np.inf
         if farthest < _RUNAWAY_MARGIN:  # no row runs away
             return converged
-        proof = self._verdict(problem, answer, settled)
+        proof = self._verdict(problem, answer, settled=settled)
         if proof.separable or proof.quasi:
             gap, a = self._near_supremum(problem, proof, answer.witness.a, limits)
             words = separating_words(problem, proof)
@@ -552,13 +552,13 @@ class LogisticRegression(KernelOption):
 
     def _at_rest(self, problem: Problem, answer: LogisticAnswer) -> Status:
         """CERTIFIED, or where no bound proves it CONVERGED, if the slopes at least cancel."""
-        return self._short_of_proof(answer.certificate, steady(problem, answer.witness.a))
+        return self._short_of_proof(answer.certificate, rests=steady(problem, answer.witness.a))
 
-    def _short_of_proof(self, gap: Gap, rests: bool) -> Status:
+    def _short_of_proof(self, gap: Gap, *, rests: bool) -> Status:
         status = gap.settle(Status.STALLED, self.tol)
         return Status.CONVERGED if rests and status is Status.STALLED else status
 
-    def _verdict(self, problem: Problem, answer: Answer, settled: bool) -> Proof:
+    def _verdict(self, problem: Problem, answer: Answer, *, settled: bool) -> Proof:
         """Whether a plane leaves no row strictly on its wrong side."""
         plain = plain_problem(problem)
         if answer.outcome.status is Status.SEPARATED:

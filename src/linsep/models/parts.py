@@ -442,10 +442,10 @@ def certify_plane_in_parts(
     a: Array,
     loss: Loss,
     C: float,
-    fit_intercept: bool,
     class_weight: Any,
     generator: Array | None,
     *,
+    fit_intercept: bool,
     tol: float,
     seconds: float | None,
 ) -> StreamGap:

@@ -148,7 +148,7 @@ class ManyClasses(MetaEstimatorMixin, Calibrated):
                         "left out here; leave out its rows and columns before."
                     )
                 y, weight = y[keep], weight[keep]
-        refuse_unusable(self._inner(), weight is not None)
+        refuse_unusable(self._inner(), weighted=weight is not None)
         self.classes_, label = as_labels(y, len(y))
         if hasattr(rows, "shape") and not hasattr(rows, "columns"):  # else the learner reads them
             require_read(rows, self.classes_, label, X, given, self._index)
@@ -197,7 +197,7 @@ class ManyClasses(MetaEstimatorMixin, Calibrated):
     def _inner(self) -> Any:
         return self._default() if self.estimator is None else self.estimator
 
-    def _rows(self, X: Any, reset: bool = False) -> Any:
+    def _rows(self, X: Any, *, reset: bool = False) -> Any:
         """X checked: as numbers for our own machines, as it is for those of others."""
         own = self._needs_numbers or is_ours(self._inner())
         if not own and not _is_numbers(X):  # frames and texts are for the machines to read

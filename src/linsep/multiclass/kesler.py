@@ -158,7 +158,7 @@ class Kesler(ManyClasses):
 
     def vectors(self, X: Any, label: NDArray[np.int64]) -> tuple[Any, NDArray[np.int64]]:
         """Kesler's vectors as the learner gets them, every second one turned round, and signs."""
-        vectors = blocks_of(X, label, len(self.classes_), self.fit_intercept)
+        vectors = blocks_of(X, label, len(self.classes_), fit_intercept=self.fit_intercept)
         sign = np.where(np.arange(vectors.shape[0]) % 2 == 0, 1, -1)
         vectors.data *= np.repeat(sign, np.diff(vectors.indptr)).astype(vectors.dtype)
         return vectors, sign
@@ -277,10 +277,10 @@ def kesler_vectors(X: Any, y: ArrayLike, *, fit_intercept: bool = True) -> Any:
     matrix = as_matrix(X)
     require_finite(matrix, None)
     classes, label = as_labels(y, matrix.shape[0])
-    return blocks_of(matrix, label, len(classes), fit_intercept)
+    return blocks_of(matrix, label, len(classes), fit_intercept=fit_intercept)
 
 
-def blocks_of(matrix: Any, label: NDArray[np.int64], K: int, fit_intercept: bool) -> Any:
+def blocks_of(matrix: Any, label: NDArray[np.int64], K: int, *, fit_intercept: bool) -> Any:
     """The vectors of checked rows; two copies of a row are stored for each of them, no zeros."""
     rows = scipy.sparse.csr_array(matrix)
     n = rows.shape[0]

@@ -49,7 +49,7 @@ def refuse_others(estimator: Any) -> None:
         )
 
 
-def refuse_unusable(estimator: Any, weighted: bool) -> None:
+def refuse_unusable(estimator: Any, *, weighted: bool) -> None:
     """Say now what would fail in the middle of the work."""
     name = type(estimator).__name__
     if not (hasattr(estimator, "decision_function") or hasattr(estimator, "predict_proba")):
@@ -209,7 +209,7 @@ class Untrained(ClassifierMixin, BaseEstimator):
 
 
 def untrained(
-    X: Any, positive: bool, status: Status, plane: NDArray[np.float64] | None = None
+    X: Any, status: Status, plane: NDArray[np.float64] | None = None, *, positive: bool
 ) -> Untrained:
     """A machine with a plane [w, b], or without one of one answer."""
     machine = Untrained()

@@ -173,7 +173,13 @@ def _of_rows(model: Scored, X: Any, scheme: str) -> Regions:
     rows = X if hasattr(X, "shape") else np.asarray(X)
     facts = _linear_facts(model, scheme, None)
     return Regions(
-        scheme, np.asarray(model.classes_), rows, decided, *_counted(decided, model), False, **facts
+        scheme,
+        np.asarray(model.classes_),
+        rows,
+        decided,
+        *_counted(decided, model),
+        exact=False,
+        **facts,
     )
 
 

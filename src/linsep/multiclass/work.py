@@ -54,7 +54,7 @@ class Job:
             return None
         return np.flatnonzero((self.label == self.positive) | (self.label == self.negative))
 
-    def fit(self, seconds: float | None, hurry: bool) -> tuple[Any, Any]:
+    def fit(self, seconds: float | None, *, hurry: bool) -> tuple[Any, Any]:
         """The machine and its certificate, with the row numbers of the whole table."""
         rows, X, label, weight = self.rows(), self.X, self.label, self.weight
         if rows is not None:
@@ -83,7 +83,7 @@ class Job:
         if planes is not None:
             rival = 0.0 if self.negative is None else planes[self.negative]
             plane = planes[self.positive] - rival
-        return untrained(self.X, ones >= zeros, status, plane), None
+        return untrained(self.X, status, plane, positive=ones >= zeros), None
 
     def planes(self) -> Array | None:
         """[w, b] of each class, of a sample and at next to no cost; None where X has no columns."""
@@ -136,7 +136,7 @@ def run_jobs(
             if ended is not Status.RUNNING:
                 return job.without_fit(ended, planes())
         with speaking_for_all():
-            return job.fit(seconds, hurry)
+            return job.fit(seconds, hurry=hurry)
 
     with Interrupts() as interrupts:
         found = run([partial(one, job) for job in jobs])

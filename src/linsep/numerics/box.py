@@ -33,13 +33,13 @@ _RANK = 1e-13  # share of the largest singular value below which there is none
 
 
 def newton_change(
-    K: NDArray[Any], f: Array, low: Array, high: Array, balanced: bool
+    K: NDArray[Any], f: Array, low: Array, high: Array, *, balanced: bool
 ) -> Array | None:
     """A change d of the variables that gains, or None where there is none to be had.
 
     Entries of a whole step are exactly those of the bounds they meet.
     """
-    way = _held(K, -f, low, high, balanced)
+    way = _held(K, -f, low, high, balanced=balanced)
     if way is None or not np.isfinite(way).all():
         return None
     slope, bend = -float(way @ f), float(way @ (K @ way))
@@ -48,7 +48,9 @@ def newton_change(
     return way if slope >= _WHOLE * bend else way * (slope / bend)
 
 
-def _held(K: NDArray[Any], right: Array, low: Array, high: Array, balanced: bool) -> Array | None:
+def _held(
+    K: NDArray[Any], right: Array, low: Array, high: Array, *, balanced: bool
+) -> Array | None:
     """d with K d + b = right where low < d < high, sum d = 0; the others are at a bound."""
     factor = _factor(K)
     if factor is None:

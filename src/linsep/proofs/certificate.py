@@ -159,7 +159,7 @@ def judge(
         separable = True if not wrong.size else None
         if separable is None:
             hold_signs(problem, *_plane(problem, a), right)
-    margin, margin_aug = _margins(problem, a, values, bool(separable))
+    margin, margin_aug = _margins(problem, a, values, separates=bool(separable))
     if separable:
         hold_plane(problem, *_plane(problem, a), margin=margin)
     high, high_aug = np.inf, np.inf
@@ -311,7 +311,7 @@ def _zero_combination(problem: Problem, witness: Witness) -> tuple[list[int], li
 
 
 def _margins(
-    problem: Problem, a: NDArray[np.float64], values: NDArray[np.float64], separates: bool
+    problem: Problem, a: NDArray[np.float64], values: NDArray[np.float64], *, separates: bool
 ) -> tuple[float, float]:
     """Margin of the plane in the space of X, and in the augmented space, where it separates
     rounded down."""
@@ -342,7 +342,9 @@ def _radius(problem: Problem) -> float:
 
 def hull_bound(problem: Problem, witness: Witness) -> float:
     """Length of the point of the hull, rounded up: no augmented margin is larger."""
-    point, slack = _combine(problem, witness.rows, witness.multipliers, problem.fit_intercept)
+    point, slack = _combine(
+        problem, witness.rows, witness.multipliers, with_offset=problem.fit_intercept
+    )
     return float(np.linalg.norm(point)) * (1 + 1e-14) + slack
 
 
@@ -350,6 +352,7 @@ def _combine(
     problem: Problem,
     rows: NDArray[np.int64],
     multipliers: NDArray[np.float64],
+    *,
     with_offset: bool,
 ) -> tuple[NDArray[np.float64], float]:
     """The convex combination of reflected rows, and a bound of its rounding error."""

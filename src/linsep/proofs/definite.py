@@ -53,7 +53,7 @@ def definite(problem: Problem, kernel: Kernel | None) -> Definite:
     scale = float(np.abs(K).max(initial=0.0))
     uneven = rounded = 0.0
     if not np.array_equal(K, K.T):
-        _refuse_lopsided(values, some, K, scale, known)
+        _refuse_lopsided(values, some, K, scale, known=known)
         if kernel is None or not kernel.symmetric:  # of a formula the rounding is paid for
             uneven = _uneven(K)
         K = (K + K.T) / 2
@@ -76,7 +76,7 @@ def definite(problem: Problem, kernel: Kernel | None) -> Definite:
 
 
 def _refuse_lopsided(
-    values: KernelValues, some: NDArray[np.int64], K: Array, scale: float, known: bool | None
+    values: KernelValues, some: NDArray[np.int64], K: Array, scale: float, *, known: bool | None
 ) -> None:
     lopsided = np.abs(K - K.T)
     if known is None and not lopsided.max(initial=0.0) <= 1e-6 * scale:

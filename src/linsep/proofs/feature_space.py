@@ -107,7 +107,7 @@ class FeatureSpace:
     def roots(self) -> Array:
         """sqrt(K_ii) of all rows, of the matrix with its shift."""
         every = np.arange(self.problem.n)
-        return roots(self.values, every, every, self.known.convex, self.known.shift)
+        return roots(self.values, every, every, self.known.shift, convex=self.known.convex)
 
     def scores(self, sums: Sums) -> tuple[Array, Array, float]:
         """f_k(x_i) of all rows and sums, how far each may be off, and sum |w_k|^2, rounded up."""
@@ -178,7 +178,7 @@ class FeatureSpace:
         size and offset are those of numbers whose difference coef and b are.
         """
         values, known, every = self.values, self.known, np.arange(self.problem.n)
-        root = roots(values, every, support, known.convex, known.shift)
+        root = roots(values, every, support, known.shift, convex=known.convex)
         share = entry_error(values) + (len(support) + 12) * U + known.uneven
         mass = float(size @ root[support])
         made = defined(values, np.union1d(ids, support), support, coef)

@@ -53,7 +53,7 @@ class Objective:
     constant: float = 1.0
     scale: float = 1.0
 
-    def words(self, weighted: bool = False) -> str:
+    def words(self, *, weighted: bool = False) -> str:
         """The objective as a sentence; weighted: the rows have weights."""
         power = f"weighted {self.loss.words}" if weighted else self.loss.words
         b = intercept_words(self.intercept, self.constant)

@@ -148,7 +148,7 @@ def kernel_gap(
     else:
         (s, apart), more = sums, np.zeros(len(ids))
     convex, shift = known.convex, known.shift
-    root = roots(values, ids, ids[np.flatnonzero(alpha)], convex, shift)
+    root = roots(values, ids, ids[np.flatnonzero(alpha)], shift, convex=convex)
     mass, share = float(np.abs(alpha) @ root), _share(values, alpha) + known.uneven
     share = wider(share, mass * root, apart, 4 * U * (np.abs(s) + abs(b) + 1) + more)
     plain, score = float((alpha * y) @ s), y * (s + b)
@@ -173,17 +173,17 @@ def kernel_gap(
         high += 8 * U * (0.5 * abs(high_quad) + loss)
     low = -np.inf
     if convex:
-        low = _lower(values, ids, y, cost, alpha, quad, root, share, free, hard, shift)
+        low = _lower(values, ids, y, cost, alpha, quad, root, share, shift, free=free, hard=hard)
     if nu is not None:
-        low -= _excess(y, cost, alpha, nu, free) if low > 0 else np.inf
+        low -= _excess(y, cost, alpha, nu, free=free) if low > 0 else np.inf
     elif convex and not hard and _rounding_matters(high, low, quad, cost, score, alpha, values):
-        plane = None if shift > 0 else plane_bounds(values, ids, y, cost, alpha, b, free)
+        plane = None if shift > 0 else plane_bounds(values, ids, y, cost, alpha, b, free=free)
         if plane is None:
-            high, low = ball_bounds(values, ids, y, cost, alpha, b, high, low, free, shift)
+            high, low = ball_bounds(values, ids, y, cost, alpha, b, high, low, shift, free=free)
         else:
             s, score = plane.sums, y * (plane.sums + b)
             high, low, plain = min(high, plane.high), max(low, plane.low), plane.squared
-    violation = _violation(y, cost, np.clip(alpha, 0.0, cost), s - y, free)
+    violation = _violation(y, cost, np.clip(alpha, 0.0, cost), s - y, free=free)
     gap = KernelGap.of(score, float(np.sqrt(max(plain, 0.0))), high, low, words)
     return replace(gap, violation=violation, convex=convex, proved=known.proved, shift=shift)
 
@@ -257,7 +257,7 @@ def criterion(
     """The perceptron criterion of a machine, and its scores; an error is whatever may be one."""
     ids, some = np.arange(len(y)), np.flatnonzero(alpha)
     s, apart = _sums(values, ids, alpha * y)
-    root = roots(values, ids, some, getattr(values.kernel, "positive", None) is True)
+    root = roots(values, ids, some, convex=getattr(values.kernel, "positive", None) is True)
     mass, rest = float(np.abs(alpha) @ root), 4 * U * (np.abs(s) + abs(b))
     share = wider(_share(values, alpha), mass * root, apart, rest)
     off = share * mass * root + rest
@@ -270,8 +270,8 @@ def criterion(
 
 
 def _lower(
-    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, quad: float,
-    root: Array, share: float, free: bool, hard: bool, shift: float,
+    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, quad: float, root: Array,
+    share: float, shift: float, *, free: bool, hard: bool,
 ) -> float:  # fmt: skip
     """Lower bound of D at the feasible point next to alpha; at least 0, that of alpha = 0.
 
@@ -302,7 +302,7 @@ NU_ROUNDED = ROUNDED
 """Share of nu that proofs of nu-SVC leave to rounding: what is proved is that of nu (1 - it)."""
 
 
-def _excess(y: Array, cost: Array, alpha: Array, nu: float, free: bool) -> float:
+def _excess(y: Array, cost: Array, alpha: Array, nu: float, *, free: bool) -> float:
     """How far the alpha of the bound are beyond what nu asks for; inf if they are below it.
 
     nu-SVC is min |v|^2 / 2 - nu r + mean of max(0, r - y g(x)) over g and r >= 0, and its dual
@@ -331,17 +331,17 @@ def street_above(
     if not known.convex:
         return np.inf
     alpha = np.maximum(np.nan_to_num(alpha, posinf=0.0), 0.0)
-    root = roots(values, ids, ids, True, known.shift)
+    root = roots(values, ids, ids, known.shift, convex=True)
     sums, apart = _sums(values, ids, alpha * y)
     size, rest = float(alpha @ root) * root, 4 * U * np.abs(sums)
     share = wider(_share(values, alpha) + known.uneven, size, apart, rest)
     quad = float((alpha * y) @ sums) + _added(known.shift, alpha)
     hard = np.full(len(ids), np.inf)
-    low = _lower(values, ids, y, hard, alpha, quad, root, share, free, True, known.shift)
+    low = _lower(values, ids, y, hard, alpha, quad, root, share, known.shift, free=free, hard=True)
     return float(1.0 / np.sqrt(2.0 * low)) * (1 + 8 * U) if low > 0 else np.inf
 
 
-def _violation(y: Array, cost: Array, alpha: Array, f: Array, free: bool) -> float:
+def _violation(y: Array, cost: Array, alpha: Array, f: Array, *, free: bool) -> float:
     grows, falls, positive = alpha < cost, alpha > 0, y > 0
     up, low = f[np.where(positive, grows, falls)], f[np.where(positive, falls, grows)]
     if not free:
@@ -467,7 +467,9 @@ def sums_of(
 _STEP = 256  # rows whose values are looked at together
 
 
-def roots(values: KernelValues, ids: Index, used: Index, convex: bool, shift: float = 0.0) -> Array:
+def roots(
+    values: KernelValues, ids: Index, used: Index, shift: float = 0.0, *, convex: bool
+) -> Array:
     """One number for each of the rows ids, for values with the rows used."""
     root = np.sqrt(np.maximum(agreed_diagonal(values, ids) + shift, 0.0))
     if convex or not len(ids):
@@ -503,7 +505,7 @@ class PlaneBounds(NamedTuple):
 
 
 def plane_bounds(
-    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float, free: bool
+    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float, *, free: bool
 ) -> PlaneBounds | None:
     """The objective from above and the dual value from below; None where it is not tried."""
     if values.kernel is None or not values.kernel.linear or not np.isfinite(b):
@@ -542,8 +544,8 @@ BALL_PRODUCTS = 1_000_000
 
 
 def ball_bounds(
-    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float,
-    high: float, low: float, free: bool, shift: float = 0.0,
+    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, b: float, high: float,
+    low: float, shift: float = 0.0, *, free: bool,
 ) -> tuple[float, float]:  # fmt: skip
     """The objective from above and the dual value from below, no worse than ``high`` and ``low``.
 
@@ -562,7 +564,7 @@ def ball_bounds(
             K[j][at] += shift
         return (
             min(high, _primal(K, used, y, cost, alpha, b)),
-            max(low, _dual(K, used, y, cost, alpha, free)),
+            max(low, _dual(K, used, y, cost, alpha, free=free)),
         )
     except CapabilityError:
         return high, low
@@ -606,7 +608,7 @@ def _primal(
 
 
 def _dual(
-    K: list[list[Any]], used: Index, y: Array, cost: Array, alpha: Array, free: bool
+    K: list[list[Any]], used: Index, y: Array, cost: Array, alpha: Array, *, free: bool
 ) -> float:
     """D of alpha put into its box, the heavier class scaled down until sum alpha y vanishes."""
     from flint import arb
@@ -675,7 +677,7 @@ class Overlap:
         """
         problem = X if isinstance(X, Problem) else Problem(X, np.asarray(y))
         signed = [s * a for s, a in zip(self._signs(problem), self.multipliers)]
-        require_zero(problem, self.kernel, list(self.rows), signed, self.fit_intercept)
+        require_zero(problem, self.kernel, list(self.rows), signed, free=self.fit_intercept)
         return True
 
     def _signs(self, problem: Problem) -> list[int]:
@@ -726,7 +728,7 @@ _OVERLAP = record(
 
 
 def require_zero(
-    problem: Problem, kernel: Kernel, rows: list[int], signed: list[Fraction], free: bool
+    problem: Problem, kernel: Kernel, rows: list[int], signed: list[Fraction], *, free: bool
 ) -> None:
     """Raise ProofError unless sum a_i phi(x_i) = 0, for a_i = signed; if free, sum a_i = 0 too."""
     if free and sum(signed) != 0:

@@ -49,12 +49,12 @@ def logistic_sums(
     space, cost = FeatureSpace(problem, kernel), C * problem.weight
     with np.errstate(all="ignore"):  # what overflows proves nothing
         if problem.binary:
-            return _two_classes(space, sums, cost, words, bounded)
-        return _softmax(space, sums, cost, words, reference, bounded)
+            return _two_classes(space, sums, cost, words, bounded=bounded)
+        return _softmax(space, sums, cost, words, reference, bounded=bounded)
 
 
 def _two_classes(
-    space: FeatureSpace, sums: Sums, cost: Array, words: str, bounded: bool
+    space: FeatureSpace, sums: Sums, cost: Array, words: str, *, bounded: bool
 ) -> KernelGap:
     problem, y = space.problem, plain.signs(space.problem)
     scores, off, squared = space.scores(sums)
@@ -75,7 +75,13 @@ def _two_classes(
 
 
 def _softmax(
-    space: FeatureSpace, sums: Sums, cost: Array, words: str, reference: int | None, bounded: bool
+    space: FeatureSpace,
+    sums: Sums,
+    cost: Array,
+    words: str,
+    reference: int | None,
+    *,
+    bounded: bool,
 ) -> KernelGap:
     problem, at = space.problem, np.arange(space.problem.n)
     scores, off, squared = space.scores(sums)

@@ -71,7 +71,7 @@ def logistic_gap(
     bounds = None
     with np.errstate(all="ignore"):  # what overflows proves nothing
         if alpha is None and intercept != "penalised" and sample_sizes(problem):
-            bounds = large_bounds(problem, a, C, intercept == "free", goal)
+            bounds = large_bounds(problem, a, C, goal, free=intercept == "free")
         if bounds is None or not bounds.high - bounds.low <= _FAIR * bounds.high:
             bounds = _plain_bounds(problem, a, C, intercept, constant, alpha, goal)
     low = bounds.low if bounds.low > 0 else 0.0
@@ -116,7 +116,7 @@ def _plain_bounds(
     low = best_multiple(entropy_below(alpha, cost, slack), pull)
     blurred = float(error @ (2 * np.abs(totals.v) + error)) > 0.2 * max(high - low, goal * high)
     if high - low > max(goal, _POOR) * high and blurred and intercept != "penalised":
-        low = max(low, _sharp(problem, alpha, cost, intercept == "free"))
+        low = max(low, _sharp(problem, alpha, cost, free=intercept == "free"))
     if high - low > max(goal, _POOR) * high and problem.n * d * d <= _CHEAP:
         low = max(low, _without_penalty(problem, totals.values, C))
     return Bounds(high, low, totals.values)
@@ -150,7 +150,7 @@ def best_multiple(gain: float, squared: float) -> float:
     return low - 8 * U * (abs(low) + t * abs(gain))
 
 
-def _sharp(problem: Problem, alpha: Array, cost: Array, free: bool) -> float:
+def _sharp(problem: Problem, alpha: Array, cost: Array, *, free: bool) -> float:
     """The same bound from sums that are rounded once: beside columns of 1e8 and a large C errors
     of plain sums are most of the gap. 0 where there are too many rows for that."""
     sums = sharp_sums(problem, alpha, free=free)
@@ -186,7 +186,7 @@ _AIM = 0.9  # of the goal, as far as it can be estimated
 _STEEP = 30.0  # beyond this margin on the wrong side the entropy counts as 0
 
 
-def large_bounds(problem: Problem, a: Array, C: float, free: bool, goal: float) -> Bounds:
+def large_bounds(problem: Problem, a: Array, C: float, goal: float, *, free: bool) -> Bounds:
     """Bounds for weights a; free says that b is, else there is none.
 
     goal is a relative gap that is small enough: then no larger sample is tried.
@@ -368,7 +368,7 @@ class _Correction:
     def turn(self) -> bool:
         """A Newton step, halved until the gap shrinks; whether it did so by enough."""
         width, offset = self.problem.width, self.problem.fit_intercept
-        H = self.rows.gram(self.bend, offset, None)[:width, :width]
+        H = self.rows.gram(self.bend, None, offset=offset)[:width, :width]
         H.flat[: self.problem.d * (width + 1) : width + 1] += 1.0
         aim = self.left - self.q
         aim[-1] = self.left[-1]
@@ -377,7 +377,7 @@ class _Correction:
         for k in range(_HALVINGS):
             t = self.t + 0.5**k * change
             alpha, bend = self._moved(t)
-            left = self.g - self.rows.combine(alpha - self.old, offset, None)
+            left = self.g - self.rows.combine(alpha - self.old, None, offset=offset)
             gap = self._gap(alpha, left)
             if gap < before:
                 self.q, self.t = self.q + 0.5**k * step, t

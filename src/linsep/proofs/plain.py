@@ -64,7 +64,7 @@ def require_same(
     label, n = np.asarray(y).ravel(), len(problem.label)
     require_read(problem.matrix, problem.classes, problem.label, X, y, problem.row_index)
     if sample_weight is not None or class_weight is not None:
-        weight = _weights(label, sample_weight, class_weight, by_weight)
+        weight = _weights(label, sample_weight, class_weight, by_weight=by_weight)
         index = np.flatnonzero(weight > 0)
         if len(index) != n or not np.allclose(weight[index], problem.weight, rtol=1e-9, atol=0.0):
             raise ProofError(_OTHERS.format("weights", "sample_weight and class_weight"))
@@ -265,7 +265,9 @@ def _sums(matrix: Any) -> NDArray[Any]:
 _OTHERS = "the {} that were read are not those of {}; this is a bug of linsep, please report it."
 
 
-def _weights(label: NDArray[Any], sample_weight: Any, class_weight: Any, by_weight: bool) -> Array:
+def _weights(
+    label: NDArray[Any], sample_weight: Any, class_weight: Any, *, by_weight: bool
+) -> Array:
     """Weights of rows times those of their classes; "balanced" gives all classes the same sum."""
     weight = np.ones(len(label))
     if sample_weight is not None:

@@ -146,7 +146,7 @@ def _packing(masks: list[int], costs: Sequence[Any]) -> Any:
 
 
 def least_line_cost(
-    x: NDArray[np.float64], positive: NDArray[np.bool_], costs: Sequence[Any], offset: bool
+    x: NDArray[np.float64], positive: NDArray[np.bool_], costs: Sequence[Any], *, offset: bool
 ) -> tuple[Any, float, Any]:
     """(cost, w, b) of a best rule w x + b > 0; a row on the threshold is wrong.
 

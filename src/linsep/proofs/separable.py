@@ -609,7 +609,7 @@ def require_one_point(
     others = [1 - k for k in own] if rivals is None else rivals.tolist()
     for k in range(1 if problem.binary else problem.K):
         signed = [m * ((a == k) - (b == k)) for m, a, b in zip(multipliers, own, others)]
-        require_zero(problem, kernel, rows, signed, problem.fit_intercept)
+        require_zero(problem, kernel, rows, signed, free=problem.fit_intercept)
 
 
 # -- What a proof says, in words ------------------------------------------------------------------

@@ -510,16 +510,16 @@ def _eigenvalue_below(M: Array, terms: int, slack: float = 0.0) -> float:
 # since the residuals' change has a weighted mean of its own. The bound is taken at the best b.
 
 
-def ridge_gap(problem: Problem, a: Array, lam: float, offset: bool) -> Gap:
+def ridge_gap(problem: Problem, a: Array, lam: float, *, offset: bool) -> Gap:
     """Bounds for a binary ridge model with targets -1 and +1.
 
     An intercept takes back what columns are moved by: where they lie far from 0, so that rounding
     takes a share of the bounds, both are found again with the columns moved to their means.
     """
-    gap = _ridge_gap(problem, np.asarray(a, dtype=np.float64), lam, offset)
+    gap = _ridge_gap(problem, np.asarray(a, dtype=np.float64), lam, offset=offset)
     if not offset or problem.sparse or gap.relative_gap <= _ROUNDING:
         return gap
-    again = _ridge_gap(*_moved(problem, a), lam, offset, more=4)
+    again = _ridge_gap(*_moved(problem, a), lam, more=4, offset=offset)
     high, low = min(gap.objective, again.objective), max(gap.lower_bound, again.lower_bound)
     return replace(gap, objective=high, lower_bound=min(low, high))
 
@@ -538,7 +538,7 @@ def _moved(problem: Problem, a: Array) -> tuple[Problem, Array]:
     return problem.changed(matrix=X - means), np.append(a[:-1], float(exact))
 
 
-def _ridge_gap(problem: Problem, a: Array, lam: float, offset: bool, more: int = 0) -> Gap:
+def _ridge_gap(problem: Problem, a: Array, lam: float, more: int = 0, *, offset: bool) -> Gap:
     """The bounds; entries of the rows have ``more`` roundings behind them."""
     w, b, s = a[:-1], float(a[-1]), problem.weight
     with np.errstate(all="ignore"):  # what overflows proves nothing
@@ -553,7 +553,7 @@ def _ridge_gap(problem: Problem, a: Array, lam: float, offset: bool, more: int =
         size = np.sqrt(float((s * residual * residual).sum())) * (1 + SUM) + off
         high = (size * size + penalty) * (1 + rounding)
         shift = float((s * residual).sum()) / whole if offset else -b
-        low = _ridge_below(problem, w, lam, residual - shift, off, lengths, offset, more)
+        low = _ridge_below(problem, w, lam, residual - shift, off, lengths, more, offset=offset)
         low = low + penalty * (1 - rounding) if lam > 0 else 0.0
         low -= 8 * U * (abs(low) + 2 * penalty)
     high = float(high) if high == high else np.inf
@@ -564,8 +564,8 @@ def _ridge_gap(problem: Problem, a: Array, lam: float, offset: bool, more: int =
 
 
 def _ridge_below(
-    problem: Problem, w: Array, lam: float, r: Array, off: float, lengths: Array, offset: bool,
-    more: int,
+    problem: Problem, w: Array, lam: float, r: Array, off: float, lengths: Array, more: int, *,
+    offset: bool,
 ) -> float:  # fmt: skip
     """The least J less lam |w|^2, from below; residuals r are off by ``off`` taken together."""
     s = problem.weight

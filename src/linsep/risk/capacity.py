@@ -69,7 +69,7 @@ class VCDimension(int):
         return int(self)
 
     @classmethod
-    def make(cls, n: int, offset: bool, radius: float | None, margin: float | None) -> Self:
+    def make(cls, n: int, offset: bool, radius: float | None, margin: float | None) -> Self:  # noqa: FBT001
         """The number with its ingredients."""
         extra = int(offset)
         h, ratio, bound = n + extra, None, None
@@ -145,7 +145,7 @@ def vc_dimension(
             raise SettingError(f"the number of features must be at least 1. Got {model!r}.")
         return VCDimension.make(number, fit_intercept is not False, None, None)
     lift, last = in_steps(model)
-    coef, intercept, offset = plane_of_model(last, fit_intercept)
+    coef, intercept, offset = plane_of_model(last, fit_intercept=fit_intercept)
     if X is None and y is None:
         return VCDimension.make(len(coef), offset, None, None)
     if X is None or y is None:
@@ -173,7 +173,9 @@ def in_steps(model: object) -> tuple[Any, Any]:
     return (model[:-1] if len(model.steps) > 1 else None), last_step(model)
 
 
-def plane_of_model(model: object, fit_intercept: bool | None) -> tuple[NDArray[Any], float, bool]:
+def plane_of_model(
+    model: object, *, fit_intercept: bool | None
+) -> tuple[NDArray[Any], float, bool]:
     """Weights, offset, and whether the class has offsets."""
     name = type(model).__name__
     coef = getattr(model, "coef_", None)
@@ -557,7 +559,7 @@ def counted_margin(
     if not beta >= 0 or not np.isfinite(beta):
         raise SettingError(f"beta must be a number >= 0. Got {beta!r} instead.")
     lift, last = in_steps(model)
-    coef, intercept, offset = plane_of_model(last, None)
+    coef, intercept, offset = plane_of_model(last, fit_intercept=None)
     problem = Problem(X if lift is None else lift.transform(X), y, fit_intercept=offset)
     match(last, problem, coef)
     with np.errstate(all="ignore"):

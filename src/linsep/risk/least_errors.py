@@ -82,7 +82,7 @@ class LeastErrors:
         column: by looking at every threshold). All in rational arithmetic.
         """
         problem = Problem(X, y, sample_weight=sample_weight, fit_intercept=self.fit_intercept)
-        costs = _costs(problem, self.weighted)
+        costs = _costs(problem, weighted=self.weighted)
         wrong = wrong_rows(problem, (self.coef, self.intercept))
         if sum(costs[i] for i in wrong.tolist()) != self.bounds[1]:
             raise ProofError(
@@ -176,7 +176,7 @@ def minimum_errors(
     )
     weighted = sample_weight is not None
     deadline = None if time_limit is None else begin + time_limit
-    search = Search(problem, _costs(problem, weighted), deadline)
+    search = Search(problem, _costs(problem, weighted=weighted), deadline)
     if problem.binary and problem.d == 1:
         cost, w, b = _on_a_line(problem, search.costs)
         weights = np.array([w]) if isinstance(b, float) else np.array([Fraction(w)], dtype=object)
@@ -206,10 +206,10 @@ def _on_a_line(problem: Problem, costs: Sequence[Any]) -> tuple[Any, float, Any]
     """One column: all thresholds can be looked at, whatever the number of rows."""
     x = problem.matrix[:, [0]]
     x = np.ravel(x if isinstance(x, np.ndarray) else x.toarray()).astype(np.float64)
-    return least_line_cost(x, problem.label == 1, costs, problem.fit_intercept)
+    return least_line_cost(x, problem.label == 1, costs, offset=problem.fit_intercept)
 
 
-def _costs(problem: Problem, weighted: bool) -> list[Any]:
+def _costs(problem: Problem, *, weighted: bool) -> list[Any]:
     return [Fraction(w) for w in problem.weight.tolist()] if weighted else [1] * problem.n
 
 

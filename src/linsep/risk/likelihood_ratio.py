@@ -165,8 +165,8 @@ def neyman_pearson(
             "normal state and the state to be found."
         )
     if not (table.exact and not isinstance(eps, float)):
-        return _test(table.floats(), float(level), randomised)
-    return _test(table, level, randomised)
+        return _test(table.floats(), float(level), randomised=randomised)
+    return _test(table, level, randomised=randomised)
 
 
 def _level(eps: Any) -> Fraction:
@@ -185,7 +185,7 @@ def _level(eps: Any) -> Fraction:
     return Fraction(value).limit_denominator(10**12)  # 0.05 means 1/20
 
 
-def _test(table: Table, eps: Number, randomised: bool) -> NeymanPearson:
+def _test(table: Table, eps: Number, *, randomised: bool) -> NeymanPearson:
     p = table.values
     n = len(p)
     ratio = [_ratio(p[x, 1], p[x, 0]) for x in range(n)]

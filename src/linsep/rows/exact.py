@@ -379,7 +379,7 @@ def _of_few_rows(problem: Problem) -> NDArray[np.int64] | None:
     rows = np.unique(np.asarray(matrix, dtype=np.float64), axis=0)
     if problem.fit_intercept:
         rows = np.column_stack([rows, np.ones(len(rows))])
-    kept = _spanning_columns(rows, problem.fit_intercept)
+    kept = _spanning_columns(rows, intercept=problem.fit_intercept)
     if len(kept) < len(rows):
         missing = 1 + (len(rows) - len(kept)) / _SOLUTIONS
         if solve_seconds(to_integers(rows[:, kept].T).table) * missing > _SECONDS:
@@ -391,7 +391,7 @@ def _of_few_rows(problem: Problem) -> NDArray[np.int64] | None:
     return np.setdiff1d(np.arange(problem.d + 1), kept)
 
 
-def _spanning_columns(rows: NDArray[np.float64], intercept: bool) -> NDArray[np.int64]:
+def _spanning_columns(rows: NDArray[np.float64], *, intercept: bool) -> NDArray[np.int64]:
     """Columns that look as if they span all, by QR with pivoting; the last one if told so."""
     size = np.abs(rows).max(axis=0)
     scaled = rows / np.where(size > 0, size, 1.0)

@@ -74,13 +74,15 @@ class RowSet(Reader):
         u = np.empty(self.n)
         w, b = a[:-1].astype(self.lanes.dtype), float(a[-1])
         work = self._lane if self.X is None else self._compiled_lane
-        parts = self.lanes.each(lambda k: work(k, w, b, h, center, u, offset, curve), threads)
+        parts = self.lanes.each(
+            lambda k: work(k, w, b, h, center, u, offset=offset, curve=curve), threads
+        )
         v, sums, curvature = added(parts)
         return Reading(u, v[0], v[1], sums, curvature)
 
     def _lane(
-        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, offset: bool,
-        curve: bool,
+        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, *, offset:
+        bool, curve: bool,
     ) -> tuple[Array, Array, Array]:  # fmt: skip
         d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
         v, sums, curvature = np.zeros((2, d)), np.zeros(N_SUMS), np.zeros((d + 1, d + 1))
@@ -100,12 +102,12 @@ class RowSet(Reader):
                 v[1] += zp @ block
             if curve and k:
                 B = np.take(block, band[:k], axis=0, out=curved[:k], mode="clip")
-                self._curve(B, self.cost[lo:hi], band[:k], curvature, offset)
+                self._curve(B, self.cost[lo:hi], band[:k], curvature, offset=offset)
         return v, sums, curvature
 
     def _compiled_lane(
-        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, offset: bool,
-        curve: bool,
+        self, lane: int, w: NDArray[Any], b: float, h: float, center: Array, u: Array, *, offset:
+        bool, curve: bool,
     ) -> tuple[Array, Array, Array]:  # fmt: skip
         d, rows, dtype = self.d, self.lanes.rows, self.lanes.dtype
         v, sums, curvature = np.zeros((2, d)), np.zeros(N_SUMS), np.zeros((d + 1, d + 1))
@@ -126,7 +128,7 @@ class RowSet(Reader):
         return v, sums, curvature
 
     def _curve(
-        self, B: NDArray[Any], cost: Array, band: NDArray[np.int64], out: Array, offset: bool
+        self, B: NDArray[Any], cost: Array, band: NDArray[np.int64], out: Array, *, offset: bool
     ) -> None:
         """Add cost [x, 1] [x, 1]' of the rows B."""
         d = self.d
@@ -168,8 +170,8 @@ in_machine_code(gram, lambda layouts: _machine_gram)
 
 
 def add_curvature(
-    block: NDArray[Any], cost: Array, even: bool, band: NDArray[np.int64], k: int,
-    curved: NDArray[Any], root: NDArray[Any], out: Array, offset: bool,
+    block: NDArray[Any], cost: Array, even: bool, band: NDArray[np.int64], k: int,  # noqa: FBT001
+    curved: NDArray[Any], root: NDArray[Any], out: Array, offset: bool,  # noqa: FBT001
 ) -> None:  # fmt: skip
     """out += cost [x, 1] [x, 1]' over the rows of the block that band names."""
     d = block.shape[1]

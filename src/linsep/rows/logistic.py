@@ -83,9 +83,9 @@ class LogisticRows(Reader):
 
         def lane_sums(lane: int) -> tuple[Array, Array, Array]:
             v, sums, curvature = np.zeros(self.d), np.zeros(N_SUMS), np.zeros((0, 0))
-            work(lane, w, b, m, root, v, sums, curved)
+            work(lane, w, b, m, root, v, sums, curved=curved)
             if curved:
-                curvature = self._lane_gram(lane, root, offset)
+                curvature = self._lane_gram(lane, root, offset=offset)
             return v, sums, curvature
 
         parts = self.lanes.each(lane_sums, threads)
@@ -102,13 +102,13 @@ class LogisticRows(Reader):
             curvature if curved else None,
         )
 
-    def gram(self, weight: Array, offset: bool, threads: int | None) -> Array:
+    def gram(self, weight: Array, threads: int | None, *, offset: bool) -> Array:
         """sum of weight [x, 1] [x, 1]'."""
         root = np.sqrt(weight)
-        parts = self.lanes.each(lambda lane: self._lane_gram(lane, root, offset), threads)
+        parts = self.lanes.each(lambda lane: self._lane_gram(lane, root, offset=offset), threads)
         return np.asarray(np.sum(parts, axis=0))
 
-    def _lane_gram(self, lane: int, root: Array, offset: bool) -> Array:
+    def _lane_gram(self, lane: int, root: Array, *, offset: bool) -> Array:
         """sum of root^2 [x, 1] [x, 1]' over a lane; numpy makes A'A at half the cost of A'B."""
         total = np.zeros((self.d + 1, self.d + 1))
         own = self._workspace(lane)
@@ -129,7 +129,7 @@ class LogisticRows(Reader):
             total += B.T @ B
         return total
 
-    def combine(self, alpha: Array, offset: bool, threads: int | None) -> Array:
+    def combine(self, alpha: Array, threads: int | None, *, offset: bool) -> Array:
         """sum of alpha y [x, 1]."""
         c = alpha * self.sign
 
@@ -156,7 +156,7 @@ class LogisticRows(Reader):
         return out
 
     def _lane(
-        self, lane: int, w: NDArray[Any], b: float, m: Array, root: Array, v: Array, sums: Array,
+        self, lane: int, w: NDArray[Any], b: float, m: Array, root: Array, v: Array, sums: Array, *,
         curved: bool,
     ) -> None:  # fmt: skip
         for lo, hi, block in self.lanes.blocks(lane):
@@ -176,7 +176,7 @@ class LogisticRows(Reader):
                 root[lo:hi] = np.sqrt(cost * e) * q
 
     def _compiled_lane(
-        self, lane: int, w: NDArray[Any], b: float, m: Array, root: Array, v: Array, sums: Array,
+        self, lane: int, w: NDArray[Any], b: float, m: Array, root: Array, v: Array, sums: Array, *,
         curved: bool,
     ) -> None:  # fmt: skip
         own = self._workspace(lane)
@@ -349,7 +349,7 @@ def _machine_roots(e, cost, root):
 in_machine_code(roots, lambda layouts: _machine_roots)
 
 
-def times_roots(block: NDArray[Any], root: Array, rooted: NDArray[Any], offset: bool) -> None:
+def times_roots(block: NDArray[Any], root: Array, rooted: NDArray[Any], offset: bool) -> None:  # noqa: FBT001
     """rooted = root [x, 1] for the rows of a block."""
     n = len(block)
     np.multiply(block, root[:, None], out=rooted[:n, :-1], casting="same_kind")

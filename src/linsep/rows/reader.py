@@ -65,9 +65,9 @@ class Reader:
         self.n, self.d = matrix.shape
         self.size = self.n * self.d
         self.widened = self.lanes.dtype != matrix.dtype
-        self.X = self._for_machine_code(matrix, widens)
+        self.X = self._for_machine_code(matrix, widens=widens)
 
-    def _for_machine_code(self, matrix: Any, widens: bool) -> Any:
+    def _for_machine_code(self, matrix: Any, *, widens: bool) -> Any:
         """The rows for the compiled lane, or None if they go block by block through Python.
 
         A function of shape and layout alone, since the two differ in their last bits.

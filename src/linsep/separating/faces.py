@@ -337,7 +337,7 @@ def peel(problem: Problem) -> Peeled:
     parts = [problem.matrix[rows] for rows in left]
     levels: list[list[tuple[int, int, float]]] = []
     while len(levels) < _LEVELS and len(left[0]) and len(left[1]):
-        found = _touching(parts, problem.fit_intercept)
+        found = _touching(parts, fit_intercept=problem.fit_intercept)
         if not found:
             break
         level, reached = _cover(parts, found)
@@ -349,7 +349,7 @@ def peel(problem: Problem) -> Peeled:
     return Peeled(np.sort(np.concatenate(left)), levels)
 
 
-def _touching(parts: list[Any], fit_intercept: bool) -> list[tuple[int, int, float]]:
+def _touching(parts: list[Any], *, fit_intercept: bool) -> list[tuple[int, int, float]]:
     """Columns with no row on the wrong side: number, sign, and the value where classes touch."""
     low = [_dense(part.min(axis=0)) for part in parts]
     high = [_dense(part.max(axis=0)) for part in parts]

@@ -180,7 +180,7 @@ class KernelJudge:
             y[rows, self.rivals(rows)] = -1.0
         self.clock.tick()
         values = FeatureSpace(problem, self.kernel).values
-        found = find_overlap(values, samples, y, alpha, bool(problem.fit_intercept))
+        found = find_overlap(values, samples, y, alpha, with_offset=bool(problem.fit_intercept))
         if found is None:
             return None
         return self.one_point(samples[found[0]], found[1], found[0])

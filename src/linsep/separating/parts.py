@@ -366,7 +366,9 @@ def decide_stream(
             continue
         found = verdict(some)
         if found.separable is False:
-            proof = _refuted(stream, some, numbers, found, fit_intercept, verdict, read)
+            proof = _refuted(
+                stream, some, numbers, found, verdict, read, fit_intercept=fit_intercept
+            )
             return replace(proof, seconds=clock() - begin)
     problem = looked_at(stream, fit_intercept=fit_intercept) if looked is None else looked
     if not problem.binary:
@@ -379,7 +381,9 @@ def decide_stream(
         found = verdict(work.block)
         places = problem.places(work.ids)
         if found.separable is False:
-            out = _refuted(stream, work.block, places, found, fit_intercept, verdict, problem.n)
+            out = _refuted(
+                stream, work.block, places, found, verdict, problem.n, fit_intercept=fit_intercept
+            )
             return replace(out, seconds=clock() - begin)
         if found.separable is None or found.coef is None:
             break
@@ -392,9 +396,10 @@ def decide_stream(
             upper = verdict(few)
             high = float(upper.margin[1]) if upper.separable else np.inf
             new = StreamProof(
-                True, (low, high), a[:-1], float(a[-1]), places[hull],
-                _names(stream, places[hull]), few, upper, problem.classes, fit_intercept,
-                problem.n, exact=upper.exact,
+                separable=True, margin=(low, high), coef=a[:-1], intercept=float(a[-1]),
+                rows=places[hull], places=_names(stream, places[hull]), table=few, proof=upper,
+                classes=problem.classes, fit_intercept=fit_intercept, n_read=problem.n,
+                exact=upper.exact,
             )  # fmt: skip
             known = new if known is None else _better(known, new)
             if known.margin[0] >= (1 - close) * known.margin[1]:
@@ -425,8 +430,8 @@ def _better(one: StreamProof, two: StreamProof) -> StreamProof:
 
 
 def _refuted(
-    stream: Stream, block: Block, numbers: NDArray[np.int64], found: Proof, fit_intercept: bool,
-    verdict: Any, read: int,
+    stream: Stream, block: Block, numbers: NDArray[np.int64], found: Proof, verdict: Any, read: int,
+    *, fit_intercept: bool,
 ) -> StreamProof:  # fmt: skip
     """The rows that prove it, alone."""
     rows = _of_both(block, np.unique(found.rows))
@@ -434,8 +439,10 @@ def _refuted(
     proof = verdict(few)
     kept = numbers[rows]
     return StreamProof(
-        False, (0.0, 0.0), None, None, kept, _names(stream, kept), few, proof, found.classes,
-        fit_intercept, read, quasi=False if proof.quasi is False else None, exact=proof.exact,
+        separable=False, margin=(0.0, 0.0), coef=None, intercept=None, rows=kept,
+        places=_names(stream, kept), table=few, proof=proof, classes=found.classes,
+        fit_intercept=fit_intercept, n_read=read,
+        quasi=False if proof.quasi is False else None, exact=proof.exact,
     )  # fmt: skip
 
 

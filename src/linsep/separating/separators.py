@@ -142,7 +142,9 @@ def separators(X: Any, y: Any, *, fit_intercept: bool = True) -> Separators:
         cone = _cone(rows, dim)
     if cone is None:
         separable = decide(problem).separable
-        return Separators(problem, separable, None, None, _bounds(problem, separable), None)
+        return Separators(
+            problem, separable, None, None, _bounds(problem, separable=separable), None
+        )
     rays, lines = cone
     inside = [sum(ray[j] for ray in rays) for j in range(dim)]
     separable = all(_dot(row, inside) > 0 for row in rows)
@@ -152,7 +154,7 @@ def separators(X: Any, y: Any, *, fit_intercept: bool = True) -> Separators:
         separable,
         _table(padded[0], problem.d + 1),
         _table(padded[1], problem.d + 1),
-        _bounds(problem, separable),
+        _bounds(problem, separable=separable),
         _interval(padded[0], padded[1]) if separable else None,
     )
 
@@ -235,7 +237,7 @@ def _whole(value: Fraction) -> Any:
     return int(value) if value.denominator == 1 else value
 
 
-def _bounds(problem: Problem, separable: bool | None) -> Array:
+def _bounds(problem: Problem, *, separable: bool | None) -> Array:
     """Each weight of the closed cone within the cube of side 2, by linear programmes."""
     width = problem.d + 1
     if not separable:

@@ -159,13 +159,13 @@ def separability(
         refuse_measurements(problem.classes)
         refuse_too_many_classes(problem.label)
     sealed = seal(problem)
-    proof = _decided(problem, kernel, exact, time_limit, begin)
+    proof = _decided(problem, kernel, time_limit, begin, exact=exact)
     require_sealed(problem, sealed)
     return proof
 
 
 def _decided(
-    problem: Problem, kernel: Any, exact: bool, time_limit: float | None, begin: float
+    problem: Problem, kernel: Any, time_limit: float | None, begin: float, *, exact: bool
 ) -> Proof:
     if kernel is not None:
         return decide_with(problem, kernel, exact=exact, time_limit=time_limit, begin=begin)
@@ -311,7 +311,7 @@ class Judge:
             return None
         while _SMALL_SHARE * size <= problem.n:
             index = np.sort(random.choice(problem.n, size, replace=False))
-            part = Judge(rows_of(problem, index), True, self.clock)
+            part = Judge(rows_of(problem, index), exact=True, clock=self.clock)
             proof = part.overlap()
             if proof is not None:
                 # two rows tell more than twenty, where it costs little to look for them

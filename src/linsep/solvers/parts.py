@@ -178,14 +178,14 @@ class HingeForm:
         return Point(
             half + C * float(sums[LOSS]),
             half + C * float(sums[ROUNDED]),
-            self._dual(found, offset),
+            self._dual(found, offset=offset),
             gradient,
             bend * found.curvature,
             C * float(sums[LEFTOVER]),
             C * found.excess,
         )
 
-    def _dual(self, found: Sums, offset: bool) -> float:
+    def _dual(self, found: Sums, *, offset: bool) -> float:
         """Of alpha = C s z, the heavier class scaled down."""
         C, sums = self.C, found.sums
         plus, minus = float(sums[PLUS]), float(sums[MINUS])
@@ -737,7 +737,9 @@ class WideParts(NewtonParts):
         ridge = np.full(len(state.a), 0.0 if np.isinf(form.C) else 1.0)
         ridge[-1] = 0.0
         found = state.curvature[0] * (1.0 + state.kappa) + ridge
-        return SampleSystem(sample, form.C * sample.weight * bend, found, problem.fit_intercept)
+        return SampleSystem(
+            sample, form.C * sample.weight * bend, found, offset=problem.fit_intercept
+        )
 
 
 class SampleSystem:
@@ -745,7 +747,7 @@ class SampleSystem:
 
     share = 0.0
 
-    def __init__(self, sample: Problem, cost: Array, diagonal: Array, offset: bool) -> None:
+    def __init__(self, sample: Problem, cost: Array, diagonal: Array, *, offset: bool) -> None:
         kept = np.flatnonzero(cost)
         self.X, self.cost, self.offset = sample.matrix[kept], cost[kept], offset
         squares = self.X.multiply(self.X) if sample.sparse else np.square(self.X, dtype=np.float64)

@@ -294,7 +294,7 @@ class _Run:
 
     # -- Columns ---------------------------------------------------------------------------
 
-    def prepare(self, amounts: bool) -> Any:
+    def prepare(self, *, amounts: bool) -> Any:
         """The unfitted transformer before the families."""
         if self.data.is_frame:
             return Columns(scale=not amounts, **self.columns)
@@ -305,11 +305,11 @@ class _Run:
 
         return TfidfTransformer(sublinear_tf=True) if self.are_counts else MaxAbsScaler()
 
-    def whole(self, estimator: Any, amounts: bool) -> Any:
+    def whole(self, estimator: Any, *, amounts: bool) -> Any:
         """What a user would write: the estimator behind its columns."""
         if self.data.is_frame:
             return Tabular(clone(estimator), scale=not amounts, **self._asked())
-        before = self.prepare(amounts)
+        before = self.prepare(amounts=amounts)
         return clone(estimator) if before is None else make_pipeline(before, clone(estimator))
 
     def _asked(self) -> dict[str, Any]:
@@ -321,14 +321,14 @@ class _Run:
         values = self.data.X.data
         return bool(values.size and values.min() >= 0 and (values == np.rint(values)).all())
 
-    def fold(self, k: int, amounts: bool) -> tuple[Any, Any]:
+    def fold(self, k: int, *, amounts: bool) -> tuple[Any, Any]:
         """Matrices of a fold: to train on, and to ask."""
         kept = self._matrices.setdefault(amounts, [(None, None)] * self.folds)
         if kept[k][0] is not None:
             return kept[k]
         begin = clock()
         train, test = (_safe_indexing(self.X, part) for part in self.splits[k])
-        before = self.prepare(amounts)
+        before = self.prepare(amounts=amounts)
         if before is not None:
             before.fit(train)
             train, test = before.transform(train), before.transform(test)
@@ -351,7 +351,7 @@ class _Run:
             )
         )
         proof, proof_words = self._separable(told)
-        self.facts = self._facts(matrix, None if proof is None else proof.separable)
+        self.facts = self._facts(matrix, separable=None if proof is None else proof.separable)
         waiting = in_turn()
         while waiting:
             family = waiting.pop(0)
@@ -423,7 +423,7 @@ class _Run:
         """
         some = self._some(np.arange(len(self.y)), self.y, 2000)
         X = matrix[some]
-        before = None if self.data.is_frame else self.prepare(False)
+        before = None if self.data.is_frame else self.prepare(amounts=False)
         X = X if before is None else before.fit_transform(X)
         spent = math.inf
         for _ in range(2):  # the first may compile
@@ -461,7 +461,7 @@ class _Run:
             return None, f"not known: {error}"
         return proof, str(proof)
 
-    def _facts(self, matrix: Any, separable: bool | None) -> Facts:
+    def _facts(self, matrix: Any, *, separable: bool | None) -> Facts:
         n = len(self.y)
         amounts = self._amounts if self.data.is_frame else are_amounts(self.data.X)
         variance = _variance(matrix)
@@ -551,7 +551,7 @@ class _Run:
         )  # fmt: skip
 
     def _skip(
-        self, family: Family, why: str, estimate: float | None = None, part: bool = False
+        self, family: Family, why: str, estimate: float | None = None, *, part: bool = False
     ) -> None:
         self.skipped.append(Skipped(family.name, why, estimate, part))
         if not part:
@@ -577,7 +577,7 @@ class _Run:
     def _seconds(self, family: Family, setting: Any, size: int, budget: float) -> float | None:
         """Seconds of a fit of so many rows; None if it does not come to its end."""
         rows = self.splits[0][0]
-        train, _ = self.fold(0, family.amounts)
+        train, _ = self.fold(0, amounts=family.amounts)
         y = self.y[rows]
         some = self._some(np.arange(len(rows)), y, size)
         seconds: float | None = None
@@ -601,7 +601,7 @@ class _Run:
         told = np.empty(len(self.y), dtype=self.y.dtype)
         begin = clock()
         for k, (train, test) in enumerate(self.splits):
-            rows, others = self.fold(k, family.amounts)
+            rows, others = self.fold(k, amounts=family.amounts)
             started = clock()
             left = min(self._left(), 1.5 * max(self._end - clock(), 0.0) + 0.05 * self._left())
             try:
@@ -635,7 +635,7 @@ class _Run:
         chosen = trials[best]
         row = Row(
             family.name, family.kind, family.what, chosen,
-            self.whole(chosen.estimator, family.amounts), trials, family.amounts,
+            self.whole(chosen.estimator, amounts=family.amounts), trials, family.amounts,
         )  # fmt: skip
         self.rows.append(row)
         self.tell(f"{family.name}: {row.error_words}, {chosen.seconds:.2g} s")
@@ -656,7 +656,7 @@ class _Run:
                 )
             allowed = _WRAP_UP if asked_to_stop() else max(time_left(), expected, 0.3)
             with extra_time(), limited(allowed):
-                model = self.whole(row.estimator, row.amounts)
+                model = self.whole(row.estimator, amounts=row.amounts)
                 found.fitted[row.family] = model.fit(X, y)
 
     def _cut_short(self, found: Study) -> str:

@@ -98,7 +98,9 @@ class Columns(TransformerMixin, BaseEstimator):
             told = "; ".join(f"{name!r}: {r.kind}, {r.why}" for name, r in self.roles_.items())
             raise DataError(f"no column is left to learn from ({told}); name one with roles=.")
         self.encoders_: list[Encoder] = self._many(frame, used) or [
-            ENCODERS[self.roles_[name].kind].fit(name, frame[name], self.roles_[name], self.scale)
+            ENCODERS[self.roles_[name].kind].fit(
+                name, frame[name], self.roles_[name], scale=self.scale
+            )
             for name in used
         ]
         mostly_zero = [e for e in self.encoders_ if e.kind in ("category", "text")]
@@ -112,7 +114,7 @@ class Columns(TransformerMixin, BaseEstimator):
         kinds = {self.roles_[name].kind for name in used}
         if len(used) < MANY or kinds != {"number"} or not _all_plain(frame, used):
             return []
-        return list(Numbers.fit_all(used, plain_columns(frame, used), self.scale))
+        return list(Numbers.fit_all(used, plain_columns(frame, used), scale=self.scale))
 
     def transform(self, X: Any) -> Any:
         """The matrix of numbers for these rows.

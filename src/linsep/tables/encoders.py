@@ -91,15 +91,24 @@ class Numbers(_Plain):
     """Beside the digits of every cell."""
 
     @classmethod
-    def fit(cls, name: str, column: Any, role: Role, scale: bool) -> Numbers:
+    def fit(cls, name: str, column: Any, role: Role, *, scale: bool) -> Numbers:
         """Learn from these cells."""
         style = role.style
-        bare = cls(name, style.decimal, style.groups, 0.0, False, 0.0, 1.0, style.unit)
+        bare = cls(
+            name,
+            style.decimal,
+            style.groups,
+            0.0,
+            gaps=False,
+            mean=0.0,
+            deviation=1.0,
+            unit=style.unit,
+        )
         values = bare._read(column)
-        return cls._of(name, values, style, scale)
+        return cls._of(name, values, style, scale=scale)
 
     @classmethod
-    def _of(cls, name: str, values: Array, style: Style, scale: bool) -> Numbers:
+    def _of(cls, name: str, values: Array, style: Style, *, scale: bool) -> Numbers:
         missing = np.isnan(values)
         gaps = bool(missing.any())
         known = values[~missing] if gaps else values
@@ -109,11 +118,11 @@ class Numbers(_Plain):
         return cls(name, style.decimal, style.groups, fill, gaps, mean, deviation, style.unit)
 
     @classmethod
-    def fit_all(cls, names: list[str], columns: Array, scale: bool) -> list[Numbers]:
+    def fit_all(cls, names: list[str], columns: Array, *, scale: bool) -> list[Numbers]:
         """Learn from plain numbers, a column of the table a row; the same as one by one."""
-        bare = [cls(str(name), ".", "", 0.0, False, 0.0, 1.0) for name in names]
+        bare = [cls(str(name), ".", "", 0.0, gaps=False, mean=0.0, deviation=1.0) for name in names]
         return [
-            cls._of(one.name, one._finite(values), PLAIN, scale)
+            cls._of(one.name, one._finite(values), PLAIN, scale=scale)
             for one, values in zip(bare, columns)
         ]
 
@@ -234,7 +243,7 @@ class Categories(_Plain):
     """How many rare values stand together as "other"."""
 
     @classmethod
-    def fit(cls, name: str, column: Any, role: Role, scale: bool) -> Categories:
+    def fit(cls, name: str, column: Any, role: Role, *, scale: bool) -> Categories:
         """Learn from these cells."""
         told = cells(column)
         counts = told.value_counts()
@@ -317,13 +326,13 @@ class Dates(_Plain):
     deviations: list[float]
 
     @classmethod
-    def fit(cls, name: str, column: Any, role: Role, scale: bool) -> Dates:
+    def fit(cls, name: str, column: Any, role: Role, *, scale: bool) -> Dates:
         """Learn from these cells."""
-        bare = cls(name, role.format, True, False, [], [])
+        bare = cls(name, role.format, times=True, gaps=False, means=[], deviations=[])
         stamps = bare._read(column)
         known = stamps.dropna()
         times = bool((known != known.dt.normalize()).any())
-        bare = cls(name, role.format, times, False, [], [])
+        bare = cls(name, role.format, times, gaps=False, means=[], deviations=[])
         values = bare._parts(stamps)[~stamps.isna().to_numpy()]
         means = [_mean(part) for part in values.T]
         deviations = [_deviation(part) for part in values.T]
@@ -405,7 +414,7 @@ class Texts(_Plain):
     rarity: list[float]
 
     @classmethod
-    def fit(cls, name: str, column: Any, role: Role, scale: bool) -> Texts:
+    def fit(cls, name: str, column: Any, role: Role, *, scale: bool) -> Texts:
         """Learn from these cells."""
         told = cells(column).fillna("").tolist()
         for least in (_TWICE, 1):

@@ -172,7 +172,7 @@ class Tabular(ClassifierMixin, BaseEstimator):
         """What the run of the estimator was."""
         return self.estimator_.outcome_
 
-    def weights(self, sort: bool = False, of: Any = None) -> list[Weight]:
+    def weights(self, sort: bool = False, of: Any = None) -> list[Weight]:  # noqa: FBT001, FBT002
         """Weights by name, in the units of the table.
 
         Parameters

@@ -109,7 +109,19 @@ CONVENTIONS = {
         ),
         Convention("002", "apart", "w({})", "w", "b", 0, "y (w.x + b)", "+1", "-1"),
         Convention("003", "first", "a({})", "a", "w0", 1, "a.y", "class 1", "class 2"),
-        Convention("004", "last", "w({})", "w", "w0", 0, "w.x", "omega_1", "omega_2", False, True),
+        Convention(
+            "004",
+            "last",
+            "w({})",
+            "w",
+            "w0",
+            0,
+            "w.x",
+            "omega_1",
+            "omega_2",
+            reflected=False,
+            stacked=True,
+        ),
     )
 }
 

@@ -103,7 +103,7 @@ def trace(
                 "a row."
             )
         model._guard(problem)
-        recorder = _Recorder(problem, names, max_steps, visits, model)
+        recorder = _Recorder(problem, names, max_steps, model, visits=visits)
         run = _Recording(model, problem, X, y, recorder)
         status, outcome = _answered(model, run)
     steps = run.recorder.steps
@@ -236,8 +236,9 @@ class _Recorder(Observer):
         problem: Problem,
         names: list[str] | None,
         max_steps: int | None,
-        visits: bool,
         model: Classifier,
+        *,
+        visits: bool,
     ) -> None:
         self.problem, self.names, self.max_steps = problem, names, max_steps
         self.machine = model if is_viewed(model) else None
@@ -337,7 +338,9 @@ class _Recorder(Observer):
             return ""
         return f", {' and '.join(str(self._of(now.solver, row)[2]) for row in rows)}"
 
-    def _add(self, view: View, update: int, visit: int, head: str, closing: bool = False) -> None:
+    def _add(
+        self, view: View, update: int, visit: int, head: str, *, closing: bool = False
+    ) -> None:
         self._values, gap = view.values, view.gap
         errors = self._errors()
         words = f"{head}: objective {gap.objective:.6g}, {gap.bound_words()}"

@@ -48,7 +48,7 @@ def test_a_step_is_nearly_the_best_of_the_box(seed, n, sums):
     K, rng = matrix(seed, n)
     f = rng.normal(size=n)
     low, high = -rng.uniform(0.3, 3.0, n), rng.uniform(0.3, 3.0, n)
-    d = newton_change(K, f, low, high, sums)
+    d = newton_change(K, f, low, high, balanced=sums)
     assert d is not None
     assert (d >= low).all() and (d <= high).all()
     if sums:
@@ -66,7 +66,7 @@ def test_where_too_many_meet_a_bound_there_is_no_step(dtype):
     K, rng = matrix(1, 40)
     f = 100 * rng.normal(size=40)
     low, high = np.full(40, -1e-3), np.full(40, 1e-3)
-    assert newton_change(K.astype(dtype), f, low, high, True) is None
+    assert newton_change(K.astype(dtype), f, low, high, balanced=True) is None
 
 
 @settings(max_examples=60)
@@ -76,14 +76,16 @@ def test_a_step_never_loses_whatever_the_rank(seed, n, rank, sums):
     A = rng.normal(size=(n, rank))
     K, f = A @ A.T, rng.normal(size=n)
     low, high = -rng.exponential(size=n), rng.exponential(size=n)
-    d = newton_change(K, f, low, high, sums)
+    d = newton_change(K, f, low, high, balanced=sums)
     if d is not None:
         assert gain(K, f, d) >= -1e-9 * (1 + np.abs(K).max() * np.abs(d).sum() ** 2)
         assert (d >= low - 1e-12).all() and (d <= high + 1e-12).all()
 
 
 def test_a_matrix_that_is_not_positive_has_no_step():
-    assert newton_change(-np.eye(20), np.ones(20), -np.ones(20), np.ones(20), False) is None
+    assert (
+        newton_change(-np.eye(20), np.ones(20), -np.ones(20), np.ones(20), balanced=False) is None
+    )
 
 
 def test_balanced_variables():

@@ -127,7 +127,7 @@ def test_the_bounds_of_a_large_table(monkeypatch, kind, C, free):
     )  # fmt: skip
     monkeypatch.setattr(logistic_proof, "sample_sizes", lambda p: [p.n])
     models = [best_model(problem, C), np.zeros(4), 0.9 * best_model(problem, C)]
-    found = [logistic_proof.large_bounds(problem, a, C, free, 1e-6) for a in models]
+    found = [logistic_proof.large_bounds(problem, a, C, 1e-6, free=free) for a in models]
     values = [logistic_objective(problem, a, C) for a in models]
     for bounds, value in zip(found, values):
         assert value <= truth.ball(bounds.high)

@@ -62,8 +62,9 @@ def test_without_an_intercept_the_gap_is_closed_as_well():
     for tol in (1e-3, 1e-4, 1e-8):
         model = linsep.LogisticRegression(fit_intercept=False, tol=tol).fit(X, y)
         assert model.intercept_ == 0.0 and model.certificate_.relative_gap <= tol
-        bounds = large_bounds(Problem(X, y, fit_intercept=False), np.append(model.coef_, 0.0),
-                              1.0, False, tol)  # fmt: skip
+        bounds = large_bounds(
+            Problem(X, y, fit_intercept=False), np.append(model.coef_, 0.0), 1.0, tol, free=False
+        )
         assert 0 <= bounds.high - bounds.low <= tol * bounds.high
 
 
@@ -159,7 +160,7 @@ def test_a_tilted_sample_comes_closer_than_a_newton_step():
 
     start = np.zeros(6)
     before, g = value(start)
-    model = Tilted(problem, sample_rows, read, np.zeros((6, 6)), False, 1.0, 1.0)
+    model = Tilted(problem, sample_rows, read, np.zeros((6, 6)), 1.0, 1.0, own=False)
     tilted, _ = value(start + model.minimum(start, g, 1e-6 * before))
     H = everything.read(start, offset=True, curved=True, threads=None).curvature
     newton, _ = value(start - newton_solved(problem, H, 1.0, 1.0, g))

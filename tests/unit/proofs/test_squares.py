@@ -139,7 +139,7 @@ def test_a_ridge(table):
     exact = Exact(problem)
     least = exact.least(Fraction(lam))
     for a in [*table.models(), near(problem)]:
-        gap = ridge_gap(problem, a, lam, problem.fit_intercept)
+        gap = ridge_gap(problem, a, lam, offset=problem.fit_intercept)
         assert Fraction(gap.objective) >= exact.cost(columns(problem, a), Fraction(lam))
         assert Fraction(gap.lower_bound) <= least
 

@@ -32,5 +32,5 @@ def test_compiled_and_plain_passes_agree():
         assert one.dual_sum == pytest.approx(two.dual_sum, rel=rough)
         assert one.dual_product == pytest.approx(two.dual_product, rel=rough)
         assert one.dual_length == pytest.approx(two.dual_length, rel=rough)
-        one, two = (rows.gram(problem.weight, True, 2) for rows in (fast, plain))
+        one, two = (rows.gram(problem.weight, 2, offset=True) for rows in (fast, plain))
         assert one == pytest.approx(two, rel=10 * rough, abs=rough * 1e4)

@@ -178,7 +178,7 @@ def _of_stream(model: object, stream: Stream, tol: float, limit: float | None) -
     a = np.append(np.ravel(model.coef_), float(np.ravel(model.intercept_)[0]))
     offset = bool(getattr(model, "fit_intercept", True))
     return certify_plane_in_parts(
-        stream, a, loss, C, offset, class_weight, generator, tol=tol, seconds=limit
+        stream, a, loss, C, class_weight, generator, fit_intercept=offset, tol=tol, seconds=limit
     )
 
 
@@ -399,7 +399,7 @@ def certify_plane(
     if claim.kind.startswith("l1 "):
         return bounded_l1(problem, a, LOSSES[claim.kind.removeprefix("l1 ")], objective, tol, limit)
     if claim.kind == "ridge":
-        return ridge_gap(problem, a, objective.C, objective.intercept == "free")
+        return ridge_gap(problem, a, objective.C, offset=objective.intercept == "free")
     if claim.kind == "perceptron":
         return _criterion(problem, a)
     if alpha is None:

@@ -193,7 +193,7 @@ class NewtonHinge:
     def prepare(self, problem: Problem) -> None:
         """Make what all parts of a problem of many classes share."""
         survey(problem, self.threads)
-        workable(problem, may_round(problem, self.C, self.tol))
+        workable(problem, narrow=may_round(problem, self.C, self.tol))
 
     def init(self, problem: Problem, *, start: Any = None) -> NewtonState:
         """Zero weights, or (coef, intercept) to start from on all rows, with dual variables or
@@ -278,16 +278,16 @@ class NewtonHinge:
             self._enter(problem, state, max(state.level + 1, 0), state.a)
             return
         rows = self._rows(problem, state)
-        p, predicted = direction(self.C, self.loss, state, problem.fit_intercept)
+        p, predicted = direction(self.C, self.loss, state, offset=problem.fit_intercept)
         full = state.level == len(sizes(problem))
         if self._nearly_separable(problem, state):
             self._start_low(problem, state)
         elif not (full and state.idle > IDLE and self._widen(problem, state)):
-            settled = self.widths.settled(state, predicted, full)
+            settled = self.widths.settled(state, predicted, full=full)
             if state.near.size and (settled or self._far_rows_due(state, rows, p)):
                 self._look(problem, state)
             elif settled:
-                self._settle(problem, state, rows, p, full)
+                self._settle(problem, state, rows, p, full=full)
             else:
                 if full and isinstance(rows, RowSet) and not self._closed(state, _LAST_PASS):
                     rows = self._approach(problem, state, rows, p)
@@ -303,7 +303,7 @@ class NewtonHinge:
         return strayed or state.width_steps >= _NEAR_STEPS or self._closed(state)
 
     def _settle(
-        self, problem: Problem, state: NewtonState, rows: Rows, p: Array, full: bool
+        self, problem: Problem, state: NewtonState, rows: Rows, p: Array, *, full: bool
     ) -> None:
         """This width has told all it can: another one, more rows, or the end."""
         choose = self.widths.refine if full else self.widths.next_on_sample
@@ -433,7 +433,7 @@ class NewtonHinge:
             state.gradient[-1] = -C * (sums[loops.PLUS] - sums[loops.MINUS])
         state.curvature = reading.curvature
         state.v, state.v_plus, state.sums = reading.v, reading.v_plus, sums
-        state.dual = dual_of(C, self.loss, reading, problem.fit_intercept)
+        state.dual = dual_of(C, self.loss, reading, offset=problem.fit_intercept)
         state.leftover = C * float(sums[loops.LEFTOVER])
         if not np.isfinite(state.primal):
             state.status = Status.DIVERGED
@@ -490,7 +490,7 @@ _HOPELESS = 1e100  # what is added to the curvature, in squares of columns
 
 
 def direction(
-    C: float, loss: QuadraticLoss, state: NewtonState, offset: bool
+    C: float, loss: QuadraticLoss, state: NewtonState, *, offset: bool
 ) -> tuple[Array, float]:
     """Newton direction and the decrease it predicts, by Cholesky on scaled columns."""
     width = len(state.a) if offset else len(state.a) - 1
@@ -531,7 +531,7 @@ def minimum_along(
     return minimum(slopes, 0.1, high=1.0, near=0.02, narrow=0.05, cut=0.1, steps=40)
 
 
-def dual_of(C: float, loss: QuadraticLoss, reading: Reading, offset: bool) -> float:
+def dual_of(C: float, loss: QuadraticLoss, reading: Reading, *, offset: bool) -> float:
     """Dual value of alpha = C s z, made feasible."""
     sums = reading.sums
     plus, minus = float(sums[loops.PLUS]), float(sums[loops.MINUS])
@@ -703,7 +703,7 @@ class Widths:
     loss: QuadraticLoss
     tol: float
 
-    def settled(self, state: NewtonState, predicted: float, full: bool) -> bool:
+    def settled(self, state: NewtonState, predicted: float, *, full: bool) -> bool:
         """Whether further steps at this width would not pay."""
         if full:
             gap = max(state.primal - state.dual, 0.0)
@@ -809,7 +809,7 @@ def rows_of_level(
     state.near are the rows of the last level to be read, if not all of them.
     """
     many, level = sizes(problem), state.level
-    matrix = workable(problem, narrow)
+    matrix = workable(problem, narrow=narrow)
 
     def make() -> RowSet:
         if level == len(many):
@@ -826,7 +826,7 @@ def rows_of_level(
     return rows
 
 
-def workable(problem: Problem, narrow: bool) -> Any:
+def workable(problem: Problem, *, narrow: bool) -> Any:
     """The matrix, or sparse rows that take little room written out, once for a problem.
 
     In float32 if ``narrow`` allows it: the weights found are judged on the rows as given.
@@ -838,7 +838,7 @@ def workable(problem: Problem, narrow: bool) -> Any:
 
 
 @reads("matrix")
-def _written_out(problem: Problem, narrow: bool) -> Any:
+def _written_out(problem: Problem, narrow: bool) -> Any:  # noqa: FBT001
     M, n, d = problem.matrix, problem.n, problem.d
     short = M.dtype == np.float32 or (narrow and fits_float32(problem))
     out = np.empty((n, d), np.float32 if short else np.float64)

@@ -46,7 +46,7 @@ class AdditiveRows:
     def square(self, some: Index, wish: Callable[[], Array] | None = None) -> Array:
         """The matrix of a working set."""
         del wish
-        return kernel_block(self.levels, some, some, self.short)
+        return kernel_block(self.levels, some, some, short=self.short)
 
     def whole(self, out: Array) -> None:
         """The matrix of all rows, in double precision: it is small."""
@@ -59,7 +59,7 @@ class AdditiveRows:
         return int(self.levels.n) + len(some)
 
 
-def kernel_block(levels: Levels, new: Index, rows: Index, short: bool = False) -> Array:
+def kernel_block(levels: Levels, new: Index, rows: Index, *, short: bool = False) -> Array:
     """K(x_i, x_j) for i in new and j in rows; short computes it in float32."""
     dtype = np.float32 if short else np.float64
     if levels.knows(_whole):
@@ -70,7 +70,7 @@ def kernel_block(levels: Levels, new: Index, rows: Index, short: bool = False) -
         if not dense and levels.nodes is not None and levels.nodes.cells is None:
             return block_by_table(levels, new, rows).astype(dtype, copy=False)
         return block_by_rank(levels, new, rows).astype(dtype, copy=False)
-    entry, unit = _entries(levels, short)
+    entry, unit = _entries(levels, short=short)
     out = np.empty((len(new), len(rows)), dtype=dtype)
     if dense:
         _dense(levels, new, rows, entry, out)
@@ -113,12 +113,12 @@ def _taken_from(K: Array, rows: Index, columns: Index) -> Array:
 # -- entries --------------------------------------------------------------------------------------
 
 
-def _entries(levels: Levels, short: bool) -> tuple[Array, float]:
+def _entries(levels: Levels, *, short: bool) -> tuple[Array, float]:
     """Values of all entries, and the unit they are in; made once and kept with the levels."""
     return levels.once(_entry_values, short)
 
 
-def _entry_values(levels: Levels, short: bool) -> tuple[Array, float]:
+def _entry_values(levels: Levels, short: bool) -> tuple[Array, float]:  # noqa: FBT001
     return _short(levels) if short else (levels.values[levels.slot], 1.0)
 
 

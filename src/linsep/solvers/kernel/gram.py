@@ -66,7 +66,7 @@ class Pairs:
     """The state of a pair, its steps, and what was known of it at the end of a round."""
 
 
-def pairs_of(problem: Problem, kernel: Kernel | None, by_features: bool = False) -> Pairs:
+def pairs_of(problem: Problem, kernel: Kernel | None, *, by_features: bool = False) -> Pairs:
     """The pairs of a problem, made once; rows are sorted by class, those of a Gram matrix not.
 
     by_features: of two classes only, with a kernel that is a sum over features.
@@ -317,7 +317,7 @@ _WITHOUT_MEMORY = 16  # times more rows may all take part where their values nee
 _LAZY = 2000  # rows beyond which a Gram matrix is made row by row, as they are needed
 
 
-def all_take_part(pairs: Pairs, limit: int, single: bool) -> bool:
+def all_take_part(pairs: Pairs, limit: int, *, single: bool) -> bool:
     """Whether all rows are active from the beginning; limit is where all their values fit."""
     n = pairs.values.n
     if isinstance(pairs.values, Levels):
@@ -328,7 +328,7 @@ def all_take_part(pairs: Pairs, limit: int, single: bool) -> bool:
     return n <= _WITHOUT_MEMORY * limit and passing(pairs.values, dtype)
 
 
-def source_of(pairs: Pairs, pair: Duel, active: Index, limit: int, single: bool) -> Source:
+def source_of(pairs: Pairs, pair: Duel, active: Index, limit: int, *, single: bool) -> Source:
     """What to work on: the Gram matrix of all rows, that of the active ones of a pair, or none."""
     dtype = np.float32 if single else np.float64
     values = pairs.values
@@ -337,7 +337,7 @@ def source_of(pairs: Pairs, pair: Duel, active: Index, limit: int, single: bool)
         return AdditiveRows(values, single)
     if pairs.G is not None and values.kernel is None:  # as it was given
         return StoredRows(pairs.G, pair.ids, pair.runs)
-    alone = not all_take_part(pairs, limit, single)
+    alone = not all_take_part(pairs, limit, single=single)
     if passing(values, dtype) and n > _LAZY:
         if alone:
             return PassingRows(values, pair.ids[active], ((0, m, 0),), dtype)

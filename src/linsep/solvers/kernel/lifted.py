@@ -108,7 +108,7 @@ class InFeatureSpace:
         words: Callable[[Event, int], str] = self.solver.batch_words
         return words
 
-    def seen(self, problem: Problem, state: Any, kept: bool = False) -> tuple[Array, Array, Any]:
+    def seen(self, problem: Problem, state: Any, *, kept: bool = False) -> tuple[Array, Array, Any]:
         """Values of the rows, the weights where the kernel is linear, and the offset: of the
         weights as they are now, or of those that are kept."""
         images = self.images(problem)

@@ -28,7 +28,7 @@ _ZERO_EIGENVALUE = 1e-11  # eigenvalues below this share of the largest are roun
 
 
 def find_overlap(
-    values: KernelValues, ids: Index, y: Array, alpha: Array, with_offset: bool
+    values: KernelValues, ids: Index, y: Array, alpha: Array, *, with_offset: bool
 ) -> tuple[Index, list[Fraction]] | None:
     """Places of rows and their multipliers, or None if none were found.
 
@@ -41,21 +41,23 @@ def find_overlap(
         some = np.sort(np.argsort(-alpha, kind="stable")[:_PROGRAM_ROWS])
     if values.kernel is not None and not has_fractions(values.kernel, _plain(values, ids[:1])[0]):
         return None
-    weights = _vertex(values.block(ids[some], ids[some]), y[some], with_offset)
+    weights = _vertex(values.block(ids[some], ids[some]), y[some], with_offset=with_offset)
     if weights is None:
         return None
     inside = np.flatnonzero(weights > 1e-9 * weights.max())
     if not 0 < len(inside) <= _VERTEX:
         return None
     rows = some[inside]
-    exact = _null_vector(_exact(values, ids[rows]), y[rows], weights[inside], with_offset)
+    exact = _null_vector(
+        _exact(values, ids[rows]), y[rows], weights[inside], with_offset=with_offset
+    )
     if exact is None:
         return None
     kept = [k for k, a in enumerate(exact) if a > 0]
     return rows[kept], [exact[k] for k in kept]
 
 
-def _vertex(K: Array, y: Array, with_offset: bool) -> Array | None:
+def _vertex(K: Array, y: Array, *, with_offset: bool) -> Array | None:
     """Weights of few rows that combine the images to nearly nothing."""
     from scipy.optimize import linprog
 
@@ -75,7 +77,7 @@ def _vertex(K: Array, y: Array, with_offset: bool) -> Array | None:
 
 
 def _null_vector(
-    K: list[list[Any]], y: Array, near: Array, with_offset: bool
+    K: list[list[Any]], y: Array, near: Array, *, with_offset: bool
 ) -> list[Fraction] | None:
     """Fractions a >= 0 close to ``near`` with sum_j K_ij y_j a_j = 0 for all i."""
     from flint import fmpq, fmpq_mat

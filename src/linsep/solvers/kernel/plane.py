@@ -44,7 +44,7 @@ def dense(matrix: Any) -> Array:
     return np.asarray(matrix.toarray() if hasattr(matrix, "toarray") else matrix, dtype=np.float64)
 
 
-def plane_variables(X: Array, y: Array, cost: Array, with_offset: bool) -> Iterator[Array]:
+def plane_variables(X: Array, y: Array, cost: Array, *, with_offset: bool) -> Iterator[Array]:
     """The dual variables of the best plane, by one method and then by another; y are signs, cost
     the bounds of the variables."""
     C = float(cost.max())

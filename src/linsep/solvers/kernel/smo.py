@@ -216,7 +216,7 @@ class Work:
     @cached_property
     def source(self) -> Source:
         """Where the kernel values of the active rows come from."""
-        return source_of(self.pairs, self.pair, self.part.active, self.limit, self.single)
+        return source_of(self.pairs, self.pair, self.part.active, self.limit, single=self.single)
 
     def whole(self) -> Array:
         """The kernel matrix of all rows of the pair."""
@@ -320,7 +320,9 @@ class SMO:
                 seen=np.zeros(len(pair.y)),
                 best=np.zeros(len(pair.y)),
                 best_f=-pair.y,
-                active=first_active(pairs, k, self._limit(self.single), self.seed, self.single),
+                active=first_active(
+                    pairs, k, self._limit(single=self.single), self.seed, single=self.single
+                ),
                 working=np.zeros(0, dtype=np.int64),
                 facts=np.zeros(4),
             )
@@ -402,14 +404,14 @@ class SMO:
             share_squares(levels_by_feature(problem, self.kernel))
 
     def _pairs(self, problem: Problem) -> Pairs:
-        return pairs_of(problem, self.kernel, self.by_features)
+        return pairs_of(problem, self.kernel, by_features=self.by_features)
 
     def _work(self, problem: Problem, pairs: Pairs, pair: Duel, part: PairState) -> Work:
         cost, with_offset = self.C * pair.weight, bool(problem.fit_intercept)
         single = self.single and (part.gap > _SHORT if self.by_features else part.double < 2)
-        return Work(pairs, pair, part, cost, with_offset, self._limit(single), single)
+        return Work(pairs, pair, part, cost, with_offset, self._limit(single=single), single)
 
-    def _limit(self, single: bool) -> int:
+    def _limit(self, *, single: bool) -> int:
         """Rows whose Gram matrix fits into the memory."""
         return max(2, int(np.sqrt(self.memory * 1e6 / (4 if single else 8))))
 
@@ -498,7 +500,7 @@ class SMO:
         pair, part = work.pair, work.part
         place: Any = slice(None) if len(part.active) == len(pair.y) else part.active
         y, cost, alpha, f = pair.y[place], work.cost[place], part.alpha[place], part.f[place]
-        before = _recalled(work) or optimality(y, cost, alpha, f, work.with_offset)
+        before = _recalled(work) or optimality(y, cost, alpha, f, with_offset=work.with_offset)
         return Active(place, y, cost, alpha, f, before)
 
     def _working_set(self, work: Work, rows: Active) -> None:
@@ -509,7 +511,7 @@ class SMO:
         wish = None if part.steps == 1 else rows.before.urgency  # all rows are alike at first
         square = work.source.square(some, wish)
         new, taken = solved(
-            square, y[some], rows.cost[some], a[some], f[some], goal, work.with_offset
+            square, y[some], rows.cost[some], a[some], f[some], goal, with_offset=work.with_offset
         )
         part.inner += taken
         changed = np.flatnonzero(new != a[some])
@@ -524,7 +526,9 @@ class SMO:
         part, y = work.part, rows.y
         goal = max(_FALL * rows.before.violation, _quiet(part.f))
         padded = whole_of(work.pairs, work.source, work.pair)
-        new, taken = solved(padded, y, rows.cost, part.alpha, part.f, goal, work.with_offset)
+        new, taken = solved(
+            padded, y, rows.cost, part.alpha, part.f, goal, with_offset=work.with_offset
+        )
         way = (new - part.alpha) * y
         moved = bool(way.any())
         part.inner += taken
@@ -543,9 +547,11 @@ class SMO:
             return False
         new = None
         if rows.before.violation <= 0.5 * part.stepped:  # the last one was worth it
-            some = newton_rows(rows.before, a, c, f, self.q, work.with_offset)
+            some = newton_rows(rows.before, a, c, f, self.q, with_offset=work.with_offset)
             square = work.source.square(some)
-            new = newton_set(square, y[some], c[some], a[some], f[some], work.with_offset)
+            new = newton_set(
+                square, y[some], c[some], a[some], f[some], with_offset=work.with_offset
+            )
         if new is None:
             part.wait = min(2 * part.wait, 64)
             part.pause, part.stepped = part.steps + part.wait, np.inf
@@ -573,7 +579,7 @@ class SMO:
         """Put the active rows back; look at the others once little is left to do here."""
         part = work.part
         part.alpha[rows.place], part.f[rows.place] = rows.alpha, rows.f
-        left = optimality(rows.y, rows.cost, rows.alpha, rows.f, work.with_offset)
+        left = optimality(rows.y, rows.cost, rows.alpha, rows.f, with_offset=work.with_offset)
         # by steps of ten, so that the way does not depend on tol
         goal = 10.0 ** np.ceil(np.log10(min(max(part.gap, 1e-16), 1.0)) - 1.0)
         close = self.convex and left.gap <= _NEARLY * goal * part.objective
@@ -628,13 +634,13 @@ class SMO:
         part.double = 2
         if isinstance(pairs.values, KernelValues) and pairs.values.kernel is not None:
             pairs.G = pairs.lazy = pairs.own = pairs.owner = pairs.memory = None
-        work = replace(work, single=False, limit=self._limit(False))
+        work = replace(work, single=False, limit=self._limit(single=False))
         self._set(work, part.alpha)
         part.far, part.past = part.far[:0], part.past[:0]
         part.idle, part.pause, part.wait, part.stepped = 0, 0, 4, np.inf
         part.mark, part.marked, part.least, part.bonus = np.inf, part.steps, np.inf, -1
         self._judge(work)
-        if len(pair.y) <= work.limit or all_take_part(pairs, work.limit, False):
+        if len(pair.y) <= work.limit or all_take_part(pairs, work.limit, single=False):
             part.active = np.arange(len(pair.y))
         else:
             part.working, part.generation = part.working[:0], 1
@@ -661,7 +667,7 @@ class SMO:
             part.facts[:] = 0.0, 0.0, side * (1 + 2.0**-20), 0.0  # no loss beyond any doubt
             part.status = Status.CERTIFIED
             return None
-        now = optimality(pair.y, work.cost, part.alpha, part.f, work.with_offset)
+        now = optimality(pair.y, work.cost, part.alpha, part.f, with_offset=work.with_offset)
         part.facts[:] = now.primal, now.dual, now.offset, now.violation
         rough = self._rough(part)
         tol, fine = (max(g, ROUGH) if rough else g for g in (self.tol, self.fine))
@@ -756,7 +762,9 @@ class SMO:
             return
         start = part.alpha, part.f
         goal = min(self.tol, DIGITS)
-        part.alpha, f = best_interior(work.whole(), y, work.cost, work.with_offset, start, goal)
+        part.alpha, f = best_interior(
+            work.whole(), y, work.cost, start, goal, with_offset=work.with_offset
+        )
         part.f = work.f_anew(f)
         part.read += len(y)
         self._polish(work)
@@ -767,10 +775,12 @@ class SMO:
         pair, part = work.pair, work.part
         X = dense(_rows_of(work)[pair.ids])
         best, least = (part.alpha, part.f, part.offset, part.objective), np.inf
-        for alpha in chain((part.alpha,), plane_variables(X, pair.y, work.cost, work.with_offset)):
+        for alpha in chain(
+            (part.alpha,), plane_variables(X, pair.y, work.cost, with_offset=work.with_offset)
+        ):
             alpha = balanced(alpha, pair.y, work.cost) if work.with_offset else alpha
             f = plane_scores(X, alpha * pair.y) - pair.y
-            now = optimality(pair.y, work.cost, alpha, f, work.with_offset)
+            now = optimality(pair.y, work.cost, alpha, f, with_offset=work.with_offset)
             b = best_offset(pair.y, work.cost, f) if work.with_offset else now.offset
             slack = np.maximum(0.0, -pair.y * (f + b))  # one row alone can shift the middle
             primal = 0.5 * float((alpha * pair.y) @ (f + pair.y)) + float(work.cost @ slack)
@@ -791,7 +801,9 @@ class SMO:
     def _polish(self, work: Work) -> None:
         """The last digits, where they cost little."""
         part = work.part
-        better = polish(work.whole(), work.pair.y, work.cost, part.alpha, part.f, work.with_offset)
+        better = polish(
+            work.whole(), work.pair.y, work.cost, part.alpha, part.f, with_offset=work.with_offset
+        )
         if better is None:
             return
         kept = part.alpha, part.f, part.gap
@@ -854,11 +866,11 @@ _AT_FIRST = 4000  # active rows that there may always be
 _ROOM = 5.0  # and for each one in use
 
 
-def first_active(pairs: Pairs, k: int, limit: int, seed: int, single: bool) -> Index:
+def first_active(pairs: Pairs, k: int, limit: int, seed: int, *, single: bool) -> Index:
     """All rows, or a sample with both classes in it."""
     pair = pairs.pairs[k]
     n = len(pair.y)
-    if n <= limit or all_take_part(pairs, limit, single):
+    if n <= limit or all_take_part(pairs, limit, single=single):
         return np.arange(n)
     size = int(min(max(0.1 * n, 1000), limit))
     share = size / n
@@ -932,7 +944,7 @@ def far_rows(margin: Array, violation: float, alpha: Array, active: Index) -> In
 
 
 def solved(
-    K: Array, y: Array, c: Array, a: Array, f: Array, goal: float, with_offset: bool
+    K: Array, y: Array, c: Array, a: Array, f: Array, goal: float, *, with_offset: bool
 ) -> tuple[Array, int]:
     """New variables of a working set, and the steps taken; K may have zeros up to whole lanes."""
     q = len(y)
@@ -944,7 +956,7 @@ def solved(
     padded = np.zeros((4, size))
     padded[0, :q], padded[1, :q], padded[2, :q], padded[3, :q] = y, c, a, f
     sign, top, new, at = padded
-    return new[:q], solve_set(square, sign, top, new, at, goal, 50 * size, with_offset)
+    return new[:q], solve_set(square, sign, top, new, at, goal, 50 * size, with_offset=with_offset)
 
 
 # -- A Newton step: all free variables, and those that should be, at once --------------------------
@@ -968,7 +980,9 @@ def worth_newton(at: Optimality, a: Array, c: Array, most: int) -> bool:
     return _LEAST_FREE <= free <= min(_MOST_FREE, most) and free >= _FREE * used
 
 
-def newton_rows(at: Optimality, a: Array, c: Array, f: Array, q: int, with_offset: bool) -> Index:
+def newton_rows(
+    at: Optimality, a: Array, c: Array, f: Array, q: int, *, with_offset: bool
+) -> Index:
     """The free rows, and up to q of those that ask most to leave their bound."""
     inside = (a > 0) & (a < c)
     # one row alone can shift the offset
@@ -981,11 +995,13 @@ def newton_rows(at: Optimality, a: Array, c: Array, f: Array, q: int, with_offse
     return np.flatnonzero(inside)
 
 
-def newton_set(K: Array, y: Array, c: Array, a: Array, f: Array, with_offset: bool) -> Array | None:
+def newton_set(
+    K: Array, y: Array, c: Array, a: Array, f: Array, *, with_offset: bool
+) -> Array | None:
     """New variables of these rows with a larger dual objective, or None."""
     beta = y * a
     low, high = np.where(y > 0, 0.0, -c) - beta, np.where(y > 0, c, 0.0) - beta
-    change = newton_change(K, f, low, high, with_offset)
+    change = newton_change(K, f, low, high, balanced=with_offset)
     if change is None:
         return None
     new = np.clip(a + y * change, 0.0, c)
@@ -1005,11 +1021,11 @@ _AT_BOUND = 1e-9  # share of C within which a variable counts as being at its bo
 
 
 def polish(
-    K: NDArray[Any], y: Array, cost: Array, alpha: Array, f: Array, with_offset: bool
+    K: NDArray[Any], y: Array, cost: Array, alpha: Array, f: Array, *, with_offset: bool
 ) -> Any:
     """Better (alpha, f), or None; K is the Gram matrix of all rows."""
     best = None
-    least = optimality(y, cost, alpha, f, with_offset).violation
+    least = optimality(y, cost, alpha, f, with_offset=with_offset).violation
     top = np.where(np.isfinite(cost), cost, alpha.max(initial=0.0))
     for _ in range(3):
         inside = (alpha > _AT_BOUND * top) & (alpha < cost - _AT_BOUND * top)
@@ -1031,7 +1047,7 @@ def polish(
         new[rows] = found * signs
         new = np.clip(new, 0.0, cost)
         f = K @ (new * y) - y
-        violation = optimality(y, cost, new, f, with_offset).violation
+        violation = optimality(y, cost, new, f, with_offset=with_offset).violation
         balance = abs(float(new @ y)) if with_offset else 0.0
         if violation < least and balance <= 1e-12 * float(new.sum()):
             best, least = (new, f), violation

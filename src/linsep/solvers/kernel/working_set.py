@@ -60,7 +60,7 @@ def _middle(least: float, most: float) -> float:
     return -least if np.isfinite(least) else -most if np.isfinite(most) else 0.0
 
 
-def optimality(y: Array, cost: Array, alpha: Array, f: Array, with_offset: bool) -> Optimality:
+def optimality(y: Array, cost: Array, alpha: Array, f: Array, *, with_offset: bool) -> Optimality:
     """Objective, lower bound and violation of a dual point; the offset is the middle of those who
     may move."""
     grows, falls = movable(y, cost, alpha)
@@ -131,7 +131,7 @@ _PAIRS_A_ROW = 20  # pairs for each of its rows
 
 
 def solve_set(
-    K: NDArray[Any], y: Array, c: Array, a: Array, f: Array, goal: float, limit: int,
+    K: NDArray[Any], y: Array, c: Array, a: Array, f: Array, goal: float, limit: int, *,
     with_offset: bool = True,
 ) -> int:  # fmt: skip
     """Change a and f until no violation exceeds the goal; gives back the steps taken.
@@ -572,7 +572,7 @@ def _chosen(value: Array, taken: Any, place: int, count: int, rows: Any) -> int:
 _SNAPS = (1e-11, 1e-8, 1e-5)  # share of C within which a variable is put onto its bound
 
 
-def interior_point(K: Array, y: Array, cost: Array, with_offset: bool) -> Iterator[Array]:
+def interior_point(K: Array, y: Array, cost: Array, *, with_offset: bool) -> Iterator[Array]:
     """Dual variables close to the best ones, in their box and balanced up to rounding.
 
     If the first do not do, others follow: with more of the variables next to a bound put onto it;
@@ -583,25 +583,31 @@ def interior_point(K: Array, y: Array, cost: Array, with_offset: bool) -> Iterat
     """
     with np.errstate(all="ignore"):
         for square in (K, _centred(K)) if with_offset else (K,):
-            alpha = _path(square, y, cost, with_offset)
+            alpha = _path(square, y, cost, with_offset=with_offset)
             for near in _SNAPS:
-                yield _snapped(alpha, y, cost, with_offset, near)
+                yield _snapped(alpha, y, cost, near, with_offset=with_offset)
         scale = float(np.abs(np.diagonal(K)).mean()) or 1.0
         for cap in (1e7 / scale, 1e11 / scale):
             if cap < float(cost.max(initial=0.0)):
                 least = np.minimum(cost, cap)
-                yield _snapped(_path(K, y, least, with_offset), y, least, with_offset, _SNAPS[0])
+                yield _snapped(
+                    _path(K, y, least, with_offset=with_offset),
+                    y,
+                    least,
+                    _SNAPS[0],
+                    with_offset=with_offset,
+                )
 
 
 def best_interior(
-    K: Array, y: Array, cost: Array, with_offset: bool, start: tuple[Array, Array], tol: float
+    K: Array, y: Array, cost: Array, start: tuple[Array, Array], tol: float, *, with_offset: bool
 ) -> tuple[Array, Array]:
     """The (alpha, f) of least gap: that of the start, or of an answer of the interior points."""
     alpha, f = start
-    least = _gap(y, cost, alpha, f, with_offset)[0]
-    for new in interior_point(K, y, cost, with_offset):
+    least = _gap(y, cost, alpha, f, with_offset=with_offset)[0]
+    for new in interior_point(K, y, cost, with_offset=with_offset):
         of_new = K @ (new * y) - y
-        gap, primal = _gap(y, cost, new, of_new, with_offset)
+        gap, primal = _gap(y, cost, new, of_new, with_offset=with_offset)
         if np.isfinite(of_new).all() and gap < least:
             alpha, f, least = new, of_new, gap
         if gap <= tol * primal:
@@ -609,8 +615,10 @@ def best_interior(
     return alpha, f
 
 
-def _gap(y: Array, cost: Array, alpha: Array, f: Array, with_offset: bool) -> tuple[float, float]:
-    at = optimality(y, cost, alpha, f, with_offset)
+def _gap(
+    y: Array, cost: Array, alpha: Array, f: Array, *, with_offset: bool
+) -> tuple[float, float]:
+    at = optimality(y, cost, alpha, f, with_offset=with_offset)
     return at.primal - at.dual, at.primal
 
 
@@ -620,14 +628,14 @@ def _centred(K: Array) -> Array:
     return np.asarray((K - mean) - (mean - mean.mean())[:, None])
 
 
-def _path(K: Array, y: Array, cost: Array, with_offset: bool) -> Array:
+def _path(K: Array, y: Array, cost: Array, *, with_offset: bool) -> Array:
     """The best variables, by interior points."""
     scale = float(np.abs(np.diagonal(K)).mean()) or 1.0
     Q = (y[:, None] * (K / scale)) * y  # for scale times alpha: the diagonal is about 1
     return box_minimum(Q, cost * scale, y if with_offset else None) / scale
 
 
-def _snapped(a: Array, y: Array, cost: Array, with_offset: bool, near: float) -> Array:
+def _snapped(a: Array, y: Array, cost: Array, near: float, *, with_offset: bool) -> Array:
     """Onto the bounds where it is next to them; what that unbalances goes to the others."""
     top = np.where(np.isfinite(cost), cost, a.max(initial=0.0))
     a = np.where(a <= near * top, 0.0, np.where(a >= (1 - near) * cost, cost, a))

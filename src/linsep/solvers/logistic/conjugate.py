@@ -410,7 +410,7 @@ def sample_scaling(
         index, own, part = sample_matrix(problem, size, seed, threads)
         rows = LogisticRows(part, problem.sign[index], own, double=True, index=index)
     bend = rows.cost * LOGISTIC.curvature(-rows.margins(a))
-    H = cost * rows.gram(bend, offset, threads)
+    H = cost * rows.gram(bend, threads, offset=offset)
     H.flat[: problem.d * (problem.d + 2) : problem.d + 2] += ridge
     if not offset:
         H[-1, -1] = 1.0

@@ -227,7 +227,7 @@ class NewtonLogistic(Penalty):
         self._move(problem, state, p)
         state.level_steps += 1
 
-    def _nested(self, problem: Problem, state: LogisticState, plain: bool = True) -> None:
+    def _nested(self, problem: Problem, state: LogisticState, *, plain: bool = True) -> None:
         """A step to the minimum of the tilted sample; pairs take over where that is of no use.
 
         Close to the end a plain Newton step is as good, as a rule.
@@ -239,10 +239,10 @@ class NewtonLogistic(Penalty):
             return
         rows = self._rows(problem, state.level - 1)
 
-        def read(a: Array, curved: bool, own: bool) -> LogisticReading:
+        def read(a: Array, curved: bool, own: bool) -> LogisticReading:  # noqa: FBT001
             return self._read(problem, state, state.level - 1, a, curved=curved, own=own)
 
-        model = Tilted(problem, rows, read, state.curvature, state.own, self.cost, self.ridge)
+        model = Tilted(problem, rows, read, state.curvature, self.cost, self.ridge, own=state.own)
         goal = _EXACTLY * predicted
         step = model.minimum(state.a, state.gradient, goal)
         state.curvature, state.own, state.fresh = model.curvature, model.own, False
@@ -509,9 +509,10 @@ class Tilted:
         rows: LogisticRows,
         read: Callable[[Array, bool, bool], LogisticReading],
         curvature: Array,
-        own: bool,
         cost: float,
         ridge: float,
+        *,
+        own: bool,
     ) -> None:
         self.problem, self.rows, self.read = problem, rows, read
         self.cost, self.ridge = cost, ridge
@@ -524,7 +525,7 @@ class Tilted:
 
         Newton's method until the decrement is at most ``goal``; the last step is not evaluated.
         """
-        start, now = a, self._read(a, not self.curvature.any())
+        start, now = a, self._read(a, curved=not self.curvature.any())
         self.tilt = gradient - self._slope(a, now)
         before = np.inf
         for k in range(_MOST_STEPS):
@@ -556,7 +557,7 @@ class Tilted:
                 return a, now, False
         return a + p, new, True
 
-    def _read(self, a: Array, curved: bool = True) -> LogisticReading:
+    def _read(self, a: Array, *, curved: bool = True) -> LogisticReading:
         reading = self.read(a, curved, self.own)
         if reading.curvature is not None:
             self.curvature = reading.curvature

@@ -197,7 +197,7 @@ class NewtonSoftmax(Penalty):
         p = -solved_with_pairs(state.slope, pairs, lambda q: inverse * q, rescale=True)
         slope, t = float(np.vdot(p, state.slope)), 1.0
         for _ in range(_HALVINGS):
-            primal, G = self._passed(state, rows, state.W + t * p, problem.fit_intercept)
+            primal, G = self._passed(state, rows, state.W + t * p, offset=problem.fit_intercept)
             if primal <= state.primal + 1e-4 * t * slope:
                 break
             # the parabola through both values and the slope, within reason
@@ -214,7 +214,7 @@ class NewtonSoftmax(Penalty):
         fell = state.primal - primal > 0.01 * primal
         state.W, state.slope, state.primal = state.W + s, G, primal
         state.n_updates += 1
-        self._watch_pairs(problem, state, rows, fell)
+        self._watch_pairs(problem, state, rows, fell=fell)
 
     def _begin_pairs(self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows) -> None:
         if problem.fit_intercept:  # those of the shares of the classes
@@ -223,11 +223,11 @@ class NewtonSoftmax(Penalty):
             state.W[:, -1] = logs - (
                 logs.mean() if self.reference is None else logs[self.reference]
             )
-        state.primal, state.slope = self._passed(state, rows, state.W, problem.fit_intercept)
+        state.primal, state.slope = self._passed(state, rows, state.W, offset=problem.fit_intercept)
         state.paired = bool(np.isfinite(state.primal) and np.isfinite(state.slope).all())
 
     def _passed(
-        self, state: SoftmaxState, rows: SoftmaxRows, W: Array, offset: bool
+        self, state: SoftmaxState, rows: SoftmaxRows, W: Array, *, offset: bool
     ) -> tuple[float, Array]:
         """Objective and derivatives by weights and intercepts."""
         now = rows.shares(rows.forward(W[:, :-1]) + W[:, -1:].astype(rows.dtype))
@@ -242,7 +242,7 @@ class NewtonSoftmax(Penalty):
         return half + float(rows.cost @ now.losses), G
 
     def _watch_pairs(
-        self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows, fell: bool
+        self, problem: Problem, state: SoftmaxState, rows: SoftmaxRows, *, fell: bool
     ) -> None:
         """Whether the end is reached, or the matrix is the better way on."""
         w = state.slope[:, :-1]
@@ -495,13 +495,13 @@ def refactor(
     state.kind = kind
     found: NDArray[Any]
     if kind == "blocks":
-        found, state.scales = factor_blocks(rows, now, ridge, offset, fixed, seed)
+        found, state.scales = factor_blocks(rows, now, ridge, fixed, seed, offset=offset)
     elif kind == "product":
         found, state.scales, state.class_factors, state.class_scales = factor_product(
-            rows, now, ridge, offset, fixed, seed
+            rows, now, ridge, fixed, seed, offset=offset
         )
     elif kind == "classes":
-        found = factor_classes(rows, now, ridge, offset, seed)
+        found = factor_classes(rows, now, ridge, seed, offset=offset)
     else:
         found = factor_diagonal(rows, now, ridge)[None]
     state.factors = np.atleast_3d(found.T).T.astype(rows.dtype, copy=False)
@@ -610,9 +610,10 @@ def factor_blocks(
     rows: SoftmaxRows,
     now: Shares,
     ridge: float,
-    offset: bool,
     reference: int | None,
     seed: int,
+    *,
+    offset: bool,
 ) -> tuple[Array, Array]:
     """Cholesky factor of the scaled matrix and the scales, 0 for what does not move."""
     K, D = rows.K, rows.d + 1
@@ -667,7 +668,7 @@ class Blocks:
 
 
 def factor_product(
-    rows: SoftmaxRows, now: Shares, ridge: float, offset: bool, reference: int | None, seed: int
+    rows: SoftmaxRows, now: Shares, ridge: float, reference: int | None, seed: int, *, offset: bool
 ) -> tuple[Array, Array, Array, Array]:
     """Vectors U with U'(G + R)U = 1, U'R U = diag(kept), and those of the classes.
 
@@ -763,7 +764,7 @@ def room_for_classes(n: int, d: int, K: int) -> bool:
 
 
 def factor_classes(
-    rows: SoftmaxRows, now: Shares, ridge: float, offset: bool, seed: int
+    rows: SoftmaxRows, now: Shares, ridge: float, seed: int, *, offset: bool
 ) -> NDArray[Any]:
     """For each class the Cholesky factor of its own second derivatives, shape (K, d, d).
 

@@ -224,7 +224,7 @@ class KernelMistakes:
         return int(self._order(state.visits // problem.n, problem.n)[state.visits % problem.n])
 
     def seen(
-        self, problem: Problem, state: KernelMistakesState, kept: bool = False
+        self, problem: Problem, state: KernelMistakesState, *, kept: bool = False
     ) -> tuple[Array, Array, float]:
         """Values of the rows, the weights where the kernel is linear, and the offset: of the
         counts as they are now, or of those that are kept."""

@@ -58,7 +58,7 @@ def test_minima_in_bytes_are_exact(share):
     X = rng.integers(200, 256, (70, 1027)).astype(float) / 4
     X[rng.random(X.shape) > share] = 0.0
     levels = Levels(X, -np.inf)
-    assert _entries(levels, True)[0].dtype == np.uint8
+    assert _entries(levels, short=True)[0].dtype == np.uint8
     new, rows = np.array([3, 69, 0]), np.arange(66)
     want = np.minimum(X[new, None], X[None, rows]).sum(axis=2)
     np.testing.assert_array_equal(kernel_block(levels, new, rows, short=True), want)
@@ -70,8 +70,10 @@ def test_minima_in_bytes_are_exact(share):
 def test_a_square_is_made_by_halves(p, short):
     X, _ = noise(300, 5)
     rows, more = np.arange(300), np.arange(300)
-    square = kernel_block(Levels(X, p), rows, rows, short)
-    np.testing.assert_allclose(square, kernel_block(Levels(X, p), rows, more, short), rtol=1e-6)
+    square = kernel_block(Levels(X, p), rows, rows, short=short)
+    np.testing.assert_allclose(
+        square, kernel_block(Levels(X, p), rows, more, short=short), rtol=1e-6
+    )
     np.testing.assert_allclose(square, square.T, rtol=1e-6)
 
 
@@ -111,8 +113,8 @@ def test_rough_squares_do_not_reach_the_scores(monkeypatch):
     X, y = noise(300, 5)
     right = additive_blocks.kernel_block
 
-    def off(levels, new, rows, short=False):
-        K = right(levels, new, rows, short)
+    def off(levels, new, rows, **kept):
+        K = right(levels, new, rows, **kept)
         return K * (1 + 1e-3 * np.cos(new[:, None] + rows))
 
     monkeypatch.setattr(additive_blocks, "kernel_block", off)

@@ -29,7 +29,7 @@ def test_the_matrix_of_all_rows_of_a_pair(n, memory):
     state, pairs = solver.init(problem), pairs_of(problem, solver.kernel)
     for pair, part in zip(pairs.pairs, state.parts):
         part.active = np.arange(len(pair.y))
-        source = source_of(pairs, pair, part.active, solver._limit(False), False)
+        source = source_of(pairs, pair, part.active, solver._limit(single=False), single=False)
         K, m = whole_of(pairs, source, pair), len(pair.y)
         rows = X[pairs.order[pair.ids]]
         np.testing.assert_allclose(K[:m, :m], solver.kernel.gram(rows), atol=1e-12)
@@ -91,7 +91,7 @@ def test_one_row_that_shifts_the_middle_does_not_keep_a_machine_from_its_end():
     )
     pair = Duel((0, 1), np.arange(100), y, cost, np.ones(100), ((0, 100, 0),))
     problem = Problem(np.zeros((100, 100)), (y > 0).astype(int))
-    before = optimality(y, cost, alpha, f, True)
+    before = optimality(y, cost, alpha, f, with_offset=True)
     assert before.primal - before.dual > 5e-3 * before.primal
     work = Work(pairs_of(problem, None), pair, part, cost, True, 100, False)
     SMO(None, tol=5e-3, fine=5e-3)._judge(work)

@@ -37,7 +37,7 @@ def test_without_bounds_it_is_the_solution_of_the_equations(m, free):
     a = np.full(m, 1e3)
     a = a * np.where(y > 0, (y < 0).sum() / m, (y > 0).sum() / m)  # balanced, far from bounds
     f = K @ (a * y) - y
-    new = newton_set(K, y, np.full(m, 1e9), a, f, free)
+    new = newton_set(K, y, np.full(m, 1e9), a, f, with_offset=free)
     inside = new > 0
     left = K @ (new * y) - y
     offset = -left[inside].mean() if free else 0.0
@@ -54,7 +54,7 @@ def test_without_bounds_it_is_the_solution_of_the_equations(m, free):
 )  # fmt: skip
 def test_a_step_stays_in_the_box_and_never_loses(seed, m, rank, C, free):
     K, y, c, a, f = problem(seed, m, rank, C)
-    new = newton_set(K, y, c, a, f, free)
+    new = newton_set(K, y, c, a, f, with_offset=free)
     if new is None:
         return
     assert (new >= 0).all() and (new <= c).all()
@@ -65,14 +65,18 @@ def test_a_step_stays_in_the_box_and_never_loses(seed, m, rank, C, free):
 
 
 def test_most_random_problems_have_a_step():
-    found = [newton_set(*problem(seed, 40, 60, 1.0), True) is not None for seed in range(20)]
+    found = [
+        newton_set(*problem(seed, 40, 60, 1.0), with_offset=True) is not None for seed in range(20)
+    ]
     assert sum(found) >= 15
 
 
 def test_no_factor_no_step():
     K = -np.eye(60)
     y = np.where(np.arange(60) < 30, 1.0, -1.0)
-    assert newton_set(K, y, np.ones(60), np.full(60, 0.5), K @ (0.5 * y) - y, True) is None
+    assert (
+        newton_set(K, y, np.ones(60), np.full(60, 0.5), K @ (0.5 * y) - y, with_offset=True) is None
+    )
 
 
 @pytest.mark.parametrize("C", [0.3, 1.0, 30.0, np.inf])
