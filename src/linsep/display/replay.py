@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
+import math
 import re
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
 from functools import cache
 from importlib import resources
 from string import Template
@@ -35,11 +38,37 @@ _WORDS = {
     "undershoot": "row still wrong (1 = yes)",
     "broken": "right before, wrong now",
 }
+_MOST_FIELDS = 1_200  # steps, where each has a field of its own
+_MOST_BYTES = 1_500_000  # of all fields
+_COARSEST, _FINEST = 24, 81  # points of a field, one way
+_LARGEST, _WORD = math.asinh(1e12), 32_766  # of a score, and of 16 bits
+_WIDE = 2.1  # a field is larger than its points by this, so that it fills a picture of any shape
 _NUMBER = re.compile(r"-?\d+(?:\.\d+)?(?:e[+-]?\d+)?")
 
 
+@dataclass(frozen=True)
+class Ground:
+    """A plane to draw a run on whose regions do not follow from weights and two features.
+
+    Such are those of a kernel, of a lift, of many machines, and of a cut through more features.
+    """
+
+    points: NDArray[np.float64]
+    """The rows as points of it, n x 2; the second number is 0 where it is a line."""
+    names: tuple[str, str]
+    scores: Callable[[NDArray[np.float64], Sequence[int]], NDArray[np.float64]]
+    """Of m points at some steps: steps x K x m, with K = 1 for two classes; a border is at 0."""
+    pieces: Callable[[list[float]], list[Any]] = lambda box: []
+    """Convex pieces of a box, each with the class that decides there, -1 none, -2 several."""
+    flat: bool = False
+
+
 def replay_page(
-    trace: Any, *, convention: str | None = None, class_names: Sequence[str] | None = None
+    trace: Any,
+    *,
+    convention: str | None = None,
+    class_names: Sequence[str] | None = None,
+    ground: Ground | None = None,
 ) -> str:
     """Make a page that replays a trace and needs nothing but a browser.
 
@@ -51,6 +80,8 @@ def replay_page(
         The lecture whose words to use; see ``Trace.narrate``.
     class_names : sequence of str, optional
         Names of the classes, in sorted order of the labels.
+    ground : Ground, optional
+        The plane to draw the rows on, where their own features and weights are not enough.
 
     Returns
     -------
@@ -75,8 +106,8 @@ def replay_page(
         algorithm=html.escape(trace.algorithm),
         summary=html.escape(f"{rows}. {message[:1].upper()}{message[1:]}."),
         style=static_part("colours.css") + static_part("replay.css"),
-        data=_safe_json(_content(trace, convention, class_names)),
-        script=without_exports(static_part("plot.js")) + static_part("replay.js"),
+        data=_safe_json(_content(trace, convention, class_names, ground)),
+        script="".join(as_part(static_part(n)) for n in ("plot.js", "field.js", "replay.js")),
     )
 
 
@@ -86,13 +117,14 @@ def static_part(name: str) -> str:
     return resources.files("linsep.display").joinpath("static", name).read_text(encoding="utf-8")
 
 
-def without_exports(module: str) -> str:
-    """A module as a part of a script: what it gives to others is simply there.
+def as_part(module: str) -> str:
+    """A module as a part of a script: what it takes from others and gives to them is simply there.
 
-    >>> without_exports("export const one = 1;")
-    'const one = 1;'
+    >>> as_part('import { two } from "./two.js";\\nexport const one = two / 2;')
+    'const one = two / 2;'
     """
-    return re.sub(r"^export (?=const|let|function|async|class)", "", module, flags=re.MULTILINE)
+    own = re.sub(r"^import [^;]*;\n", "", module, flags=re.MULTILINE)
+    return re.sub(r"^export (?=const|let|function|async|class)", "", own, flags=re.MULTILINE)
 
 
 def _safe_json(content: dict[str, Any]) -> str:
@@ -102,17 +134,21 @@ def _safe_json(content: dict[str, Any]) -> str:
 
 
 def _content(
-    trace: Any, convention: str | None = None, class_names: Sequence[str] | None = None
+    trace: Any,
+    convention: str | None,
+    class_names: Sequence[str] | None,
+    ground: Ground | None,
 ) -> dict[str, Any]:
     """All that the page needs, in plain lists; one list for each quantity, not for each step."""
-    picks = _thinned(len(trace), _MOST_STEPS)
+    picks = _thinned(len(trace), _MOST_STEPS if ground is None else _MOST_FIELDS)
     steps = [trace[t] for t in picks]
     classes = trace.classes
     called = [str(c) for c in (classes if class_names is None else class_names)]
     if len(called) != len(classes):
         raise DataError(f"there are {len(classes)} classes and {len(called)} class_names.")
     labels = np.searchsorted(classes, trace.y)
-    shown, errors = _picture_rows(trace, steps), _errors(steps)
+    points = trace.X if ground is None else ground.points
+    shown, errors = _picture_rows(points, steps), _errors(steps)
     way = trace.way(convention)
     bias = "intercept" if way is None else way.bias
     weights, names, note = _weights(trace, steps, called, bias)
@@ -124,12 +160,16 @@ def _content(
     listed = shown if shown is not None else np.arange(min(len(trace.X), _MOST_LISTED))
     return {
         "features": [str(name) for name in trace.feature_names[:_MOST_WEIGHTS]],
+        "axes": list(trace.feature_names[:2] if ground is None else ground.names),
         "rows": trace.row_names,
         "classes": called,
         "labels": labels[listed].tolist(),
-        "flat": trace.X.shape[1] == 1,
-        "X": _points(trace.X[shown]) if drawn else None,
-        "table": None if drawn else [plain_numbers(row[:_MOST_WEIGHTS]) for row in trace.X[listed]],
+        "flat": trace.X.shape[1] == 1 if ground is None else ground.flat,
+        "ground": None if ground is None else _fields(ground, picks),
+        "X": _points(points[shown]) if drawn else None,
+        "table": [plain_numbers(row[:_MOST_WEIGHTS]) for row in trace.X[listed[:_MOST_LISTED]]]
+        if ground is not None or not drawn
+        else None,
         "ids": listed.tolist() if len(listed) < len(trace.X) else None,
         "n": len(trace.X),
         "update": [step.update for step in steps],
@@ -141,7 +181,7 @@ def _content(
         "names": names,
         "order": _order(names, bias, way),
         "symbol": None if way is None else [*way.weights.split("{}"), way.first],
-        "plane": bool(np.size(steps[0].coef)),
+        "plane": ground is None and bool(np.size(steps[0].coef)),
         "looks": trace.has_looks,
         "kept": trace.outcome.t_lup if steps[-1].closing else None,
         "closing": steps[-1].closing,
@@ -160,9 +200,33 @@ def _thinned(n: int, most: int) -> list[int]:
     return chosen
 
 
-def _picture_rows(trace: Any, steps: list[Any]) -> NDArray[np.int64] | None:
+def _fields(ground: Ground, picks: list[int]) -> dict[str, Any]:
+    """What is decided where: pieces of the plane that stay, or scores on a grid at each step."""
+    low, high = ground.points.min(axis=0), ground.points.max(axis=0)
+    middle, half = (low + high) / 2, _WIDE * max(float((high - low).max()), 1e-12) / 2
+    box = [float(v) for m in middle for v in (m - half, m + half)]
+    pieces = ground.pieces(box)
+    if pieces:
+        return {"pieces": pieces}
+    one = len(ground.scores(middle[None], picks[:1])[0])
+    size = int(np.clip(math.isqrt(_MOST_BYTES // (2 * one * len(picks))), _COARSEST, _FINEST))
+    across, up = (np.linspace(box[k], box[k + 1], size) for k in (0, 2))
+    grid = np.stack(np.meshgrid(across, up), axis=-1).reshape(-1, 2)
+    steps = [_packed(field) for field in ground.scores(grid, picks)]
+    return {"pieces": [], "box": box, "size": size, "steps": steps}
+
+
+def _packed(field: NDArray[np.float64]) -> str:
+    """Scores as 16 bits, by their logarithm: signs exactly, sizes to a thousandth of themselves."""
+    most = float(np.abs(field).max()) or 1.0
+    share = np.nan_to_num(np.arcsinh(field / most * 1e12) / _LARGEST * _WORD)
+    rounded = np.where(field > 0, np.ceil(share), np.floor(share)).astype("<i2")
+    return base64.b64encode(rounded.tobytes()).decode("ascii")
+
+
+def _picture_rows(X: NDArray[np.float64], steps: list[Any]) -> NDArray[np.int64] | None:
     """Rows to draw: all, or some of many and those that caused updates; None for no picture."""
-    n, d = trace.X.shape
+    n, d = X.shape
     if d > 2:
         return None
     if n <= _MOST_ROWS:
@@ -192,12 +256,16 @@ def _weights(
     trace: Any, steps: list[Any], classes: list[str], bias: str
 ) -> tuple[list[list[float | None]], list[str], str]:
     """Weights of each step, class after class, offset last; their names; what is left out."""
+    if not np.size(steps[0].coef):  # in the space of a kernel only the offset is a number
+        offsets = [np.ravel(step.intercept) for step in steps]
+        names = (
+            [bias] if offsets[0].size == 1 else [f"{bias} {k + 1}" for k in range(offsets[0].size)]
+        )
+        return [plain_numbers(row) for row in offsets], names, ""
     table = np.array(
         [np.column_stack([np.atleast_2d(s.coef), np.ravel(s.intercept)]).ravel() for s in steps]
     )
     own = [str(name) for name in trace.feature_names] + [bias]
-    if not np.size(steps[0].coef):  # in the space of a kernel only the offset is a number
-        return [plain_numbers(row) for row in table], [bias][: table.shape[1]], ""
     many = np.ndim(steps[0].coef) > 1
     names = [f"{c}: {name}" for c in classes for name in own] if many else own
     if trace.X.shape[1] <= 2 or len(names) <= _MOST_WEIGHTS:

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import re
 from functools import cache
 from importlib import resources
 
-from linsep.display.replay import static_part, without_exports
+from linsep.display.replay import as_part, static_part
 
-_SHARED = ("plot.js", "colours.css")  # with the replay page
+_SHARED = ("plot.js", "field.js", "colours.css")  # with the replay page
 _TYPES = {
     ".js": "text/javascript",
     ".css": "text/css",
@@ -16,8 +15,8 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 MODULES = (
-    "plot.js", "algebra.js", "state.js", "widgets.js", "plane.js", "space.js", "views.js",
-    "curves.js", "words.js", "export.js", "lab.js",
+    "plot.js", "field.js", "algebra.js", "state.js", "widgets.js", "plane.js", "space.js",
+    "views.js", "curves.js", "words.js", "export.js", "lab.js",
 )  # fmt: skip
 """In the order in which they need each other."""
 
@@ -38,8 +37,7 @@ def files() -> dict[str, tuple[str, str]]:
 
 def bundle() -> str:
     """All modules as one, for hosts that take a single one; their top-level names are distinct."""
-    parts = [re.sub(r"^import [^;]*;\n", "", part(name), flags=re.MULTILINE) for name in MODULES]
-    return "\n".join(without_exports(text) for text in parts)
+    return "\n".join(as_part(part(name)) for name in MODULES)
 
 
 def style() -> str:

@@ -13,9 +13,10 @@ import hashlib
 import json
 import math
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from itertools import combinations
 from typing import Any
 
 import numpy as np
@@ -24,6 +25,7 @@ from numpy.typing import NDArray
 from linsep.core.drive import Moment, Observer
 from linsep.core.limits import clock
 from linsep.core.notes import unsaid
+from linsep.core.problem import Problem
 from linsep.core.protocol import Status, last_step
 from linsep.core.schema import (
     Refused,
@@ -40,13 +42,20 @@ from linsep.core.schema import (
 )
 from linsep.core.words import count
 from linsep.data.table import Table
-from linsep.display.replay import coded_sentences, extra_columns, plain_numbers
+from linsep.display.replay import (
+    Ground,
+    coded_sentences,
+    extra_columns,
+    plain_numbers,
+    replay_page,
+)
 from linsep.errors import CapabilityError, DataError, LinsepError
 from linsep.lab.methods import BY_KEY, Method, code_of
 from linsep.tracing.conventions import CONVENTIONS
 from linsep.tracing.trace import Step, Summary, Trace
 
 Array = NDArray[np.float64]
+Dual = tuple[NDArray[np.int64], Array, Array]
 
 MOST_ROWS, MOST_FEATURES, MOST_CLASSES, MOST_STEPS = 5000, 1000, 10, 20_000
 MOST_TOLD = 100  # steps that a script prints, line by line
@@ -54,6 +63,8 @@ _SECONDS = 20.0  # of one run, of one fit and of one proof
 _SOON = 2.0  # seconds after which a run that has some steps is shown as far as it is
 _SOME_STEPS = 50
 _FEW = 4  # rows of a step that are shown
+_DIRECTIONS = ("first principal direction", "second principal direction")
+_BARELY = 1e-30  # ahead of those with 0
 _FLOAT_DIGITS = 17  # digits that name a float
 
 
@@ -212,16 +223,32 @@ class Watch(Observer):
         points = getattr(state, "points", None)
         if isinstance(points, np.ndarray) and points.ndim == 2:
             found["points"] = _unreflected(points)
+        problem = now.problem
         if hasattr(state, "alpha") and hasattr(state, "scores"):  # counts of a kernel perceptron
-            found["alpha"], found["b"] = np.array(state.alpha, dtype=float), state.b
-        elif now.problem.binary and not hasattr(now.solver, "current"):
-            witness = now.solver.witness(now.problem, state)
-            alpha = np.zeros(now.problem.n)
+            found["alpha"] = np.array(state.alpha, dtype=float)
+            if problem.binary:
+                found["dual"] = _dual(problem, found["alpha"], [state.b])
+        elif not hasattr(now.solver, "current"):
+            witness = now.solver.witness(problem, state)
+            pairs = problem.K * (problem.K - 1) // 2
+            alpha = np.zeros(problem.n * pairs)
             if witness.claim == "dual" and len(witness.rows):
                 inside = witness.rows < len(alpha)
                 alpha[witness.rows[inside]] = witness.multipliers[inside]
-            found["alpha"], found["b"] = alpha, float(np.ravel(witness.a)[-1])
+            if problem.binary:
+                found["alpha"] = alpha
+            if hasattr(now.solver, "kernel"):
+                found["dual"] = _dual(problem, alpha, witness.a)
         return found
+
+
+def _dual(problem: Problem, alpha: Array, offsets: Any) -> Dual:
+    """Rows that count, their signed shares in the machine of each pair of classes, its offset."""
+    signed = alpha.reshape(-1, problem.n).T.copy()
+    for column, (first, _) in enumerate(combinations(range(problem.K), 2)):
+        signed[problem.label == first, column] *= -1.0
+    rows = np.flatnonzero(signed.any(axis=1))
+    return rows.astype(np.int64), signed[rows], np.array(offsets, dtype=float)
 
 
 def _unreflected(points: Array) -> list[list[float]]:
@@ -553,21 +580,73 @@ class Player:
         d = self.task.table.X.shape[1]
         frame = frame or {"c": np.zeros(d), "e1": np.eye(d)[0], "e2": np.eye(max(d, 2))[1][:d]}
         grid = frame["c"] + np.outer(u.ravel(), frame["e1"]) + np.outer(v.ravel(), frame["e2"])
-        return {"size": points, "box": box, "scores": [_packed(s) for s in self._scores(grid, at)]}
+        return {
+            "size": points,
+            "box": box,
+            "scores": list(map(_packed, self._scores(grid, [at])[0])),
+        }
 
-    def _scores(self, grid: Array, at: int) -> list[Array]:
-        step = self.run[min(max(at, 0), len(self.run) - 1)]
-        rows = self._lift.transform(grid) if self.task.lift else grid
-        if np.size(step.coef):
-            W, b = np.atleast_2d(step.coef), np.ravel(step.intercept)
-            return list((np.asarray(rows) @ W.T + b).T)
-        look = self.watch.seen.get(step.update, {})
-        if "alpha" in look and not step.closing and len(self.run.classes) == 2:
-            sign = np.where(self.task.table.y == self.run.classes[1], 1.0, -1.0)
-            values = self._kernel(rows, self.lifted[0])
-            return [np.asarray(values) @ (look["alpha"] * sign) + look["b"]]
-        scores = self.fitted.decision_function(grid)
-        return [scores] if scores.ndim == 1 else list(scores.T)
+    def _scores(self, grid: Array, steps: Sequence[int]) -> Array:
+        """Of m points at some steps, steps x K x m: f for two classes, else how far each is ahead.
+
+        That is 0 on the border of a class and positive inside.
+        """
+        rows = np.asarray(self._lift.transform(grid)) if self.task.lift else grid
+        at = [self.run[min(max(t, 0), len(self.run) - 1)] for t in steps]
+        if np.size(at[0].coef):
+            planes = [(np.atleast_2d(step.coef), np.ravel(step.intercept)) for step in at]
+            return np.stack([_leads(W @ rows.T + b[:, None]) for W, b in planes])
+        duals = [None if s.closing else self.watch.seen.get(s.update, {}).get("dual") for s in at]
+        told = [dual for dual in duals if dual is not None]
+        kept = self._kept_scores(rows) if len(told) < len(at) else np.zeros(0)
+        if not told:
+            return np.repeat(kept[None], len(at), axis=0)
+        used = np.unique(np.concatenate([rows for rows, _, _ in told]))
+        values = (
+            np.asarray(self._kernel(rows, self.lifted[0][used]))
+            if len(used)
+            else np.zeros((len(grid), 0))
+        )
+        return np.stack(
+            [kept if dual is None else self._summed(dual, used, values) for dual in duals]
+        )
+
+    def _summed(self, dual: Dual, used: NDArray[np.int64], values: Any) -> Array:
+        """What sums over kernel values make of points: K x m, or 1 x m for two classes."""
+        rows, signed, offsets = dual
+        weights = np.zeros((len(used), len(offsets)))
+        weights[np.searchsorted(used, rows)] = signed
+        raw = np.asarray(values @ weights) + offsets
+        return raw.T if len(self.run.classes) == 2 else _claims(raw, len(self.run.classes))
+
+    def _kept_scores(self, rows: Array) -> Array:
+        model = last_step(self.fitted)
+        if hasattr(model, "pairwise_decision_function") and len(self.run.classes) > 2:
+            return _claims(model.pairwise_decision_function(rows), len(self.run.classes))
+        return _leads(np.atleast_2d(np.asarray(model.decision_function(rows)).T))
+
+    @property
+    def ground(self) -> Ground | None:
+        """The plane on which a page replays the run, where weights of two features are not it."""
+        X, names = self.task.table.X, list(self.task.table.feature_names or ())
+        d = X.shape[1]
+        alone, cut = not self.task.method.steps, d > 2 or bool(self.task.lift)
+        if not cut and np.size(self.run[0].coef) and not (alone and len(self.run.classes) > 2):
+            return None
+        centre, axes = np.zeros(d), np.eye(d, max(d, 2))[:, :2].T
+        if d > 2:
+            plane = _principal(X)
+            centre, axes = np.array(plane["mean"]), np.array(plane["axes"])
+            names = list(_DIRECTIONS)
+        return Ground(
+            points=(X - centre) @ axes.T,
+            names=(names[0], names[1] if d > 1 else ""),
+            scores=lambda points, steps: self._scores(centre + points @ axes, steps),
+            pieces=lambda box: (
+                self.zones(box, "")["pieces"] if alone and d == 2 and not cut else []
+            ),
+            flat=d == 1,
+        )
 
     def zones(self, box: list[float], scheme: str) -> dict[str, Any]:
         """Convex pieces of the plane and who decides there: a class, none (-1), several (-2)."""
@@ -691,6 +770,30 @@ class Player:
         return f"{name[:60]}{ending}", media, write(self)
 
 
+def _leads(scores: Array) -> Array:
+    """How far each of K scores is ahead of all others; one alone as it is."""
+    if len(scores) == 1:
+        return scores
+    first, second = np.sort(scores, axis=0)[-1:-3:-1]
+    return np.asarray(scores - np.where(scores == first, second, first))
+
+
+def _claims(raw: Array, K: int) -> Array:
+    """By how much each class wins its closest duel.
+
+    Where no class wins all of its duels, votes and sums decide, as in ``predict``.
+    """
+    from linsep.models.kernel_base import votes_and_sums
+
+    least = np.full((len(raw), K), np.inf)
+    for column, (i, j) in enumerate(combinations(range(K), 2)):
+        least[:, i] = np.minimum(least[:, i], -raw[:, column])
+        least[:, j] = np.minimum(least[:, j], raw[:, column])
+    winner = np.arange(len(raw)), votes_and_sums(raw, K).argmax(axis=1)
+    least[winner] = np.maximum(least[winner], _BARELY)
+    return least.T
+
+
 def _own(step: Step, order: list[int], k: int) -> Step:
     """A step over k picked rows that stand before all others, with the numbers of the table."""
     errors = tuple(i - k for i in step.errors if i >= k)
@@ -746,6 +849,10 @@ def _trace(player: Player) -> bytes:
     return json.dumps(player.run.to_dict(), default=plain).encode()
 
 
+def _replay(player: Player) -> bytes:
+    return replay_page(player.run, ground=player.ground).encode()
+
+
 EXPORTS: dict[str, tuple[str, str, Any]] = {
     "csv": (".csv", "text/csv", _csv),
     "svmlight": (".svm", "text/plain", _svmlight),
@@ -753,7 +860,7 @@ EXPORTS: dict[str, tuple[str, str, Any]] = {
     "model": ("-model.json", "application/json", _model),
     "proof": ("-proof.json", "application/json", lambda player: player.proof.to_json().encode()),
     "python": (".py", "text/x-python", lambda player: player.snippet().encode()),
-    "replay": ("-replay.html", "text/html", lambda player: player.run.to_html().encode()),
+    "replay": ("-replay.html", "text/html", _replay),
 }
 
 

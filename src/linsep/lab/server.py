@@ -159,9 +159,11 @@ def _bound(port: int) -> socket.socket:
 
 
 def _warm() -> None:
-    """What the first question needs is loaded while the page is: importing takes a second."""
+    """What the page begins with, then what its first run needs: importing that takes seconds."""
     from linsep.lab.player import Player
+    from linsep.lab.tables import sets
 
+    _ = sets()
     _ = Player.of("example-3.2").message()
 
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
@@ -22,6 +23,7 @@ from linsep.lab.methods import METHODS
 from linsep.lab.player import table_message
 
 
+@cache
 def sets() -> dict[str, Any]:
     """All that a page offers before the first question: sets, methods, lectures."""
     return {

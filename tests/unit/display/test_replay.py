@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import base64
 import html
 import json
 import re
@@ -258,3 +259,24 @@ def test_browser_shows_rows_of_a_kernel_machine_without_a_plane(tmp_path):
     shown = in_browser(trace.to_html(), tmp_path, 1)
     assert 'class="region"' not in shown
     assert 'class="mark"' in shown
+
+
+def test_a_ground_has_a_field_for_each_step():
+    trace = run("xor", linsep.KernelPerceptron())
+
+    def scores(points, steps):
+        x, y = np.asarray(points).T
+        return np.stack([[-x * y * 10.0**t] for t in steps])
+
+    ground = replay.Ground(points=trace.X, names=("u", "v"), scores=scores)
+    _, data = read(replay_page(trace, ground=ground))
+    size, box = data["ground"]["size"], data["ground"]["box"]
+    assert len(data["ground"]["steps"]) == len(trace) and data["axes"] == ["u", "v"]
+    u, v = np.meshgrid(np.linspace(*box[:2], size), np.linspace(*box[2:], size))
+    for told in data["ground"]["steps"]:
+        field = np.frombuffer(base64.b64decode(told), "<i2").astype(float)
+        given = np.sinh(field / 32766 * np.arcsinh(1e12)) * 1e-12
+        true = (-u * v / np.abs(u * v).max()).ravel()
+        np.testing.assert_allclose(given, true, rtol=2e-3)
+        assert np.array_equal(np.sign(given), np.sign(true))
+    assert data["table"] == trace.X.tolist()

@@ -3,7 +3,8 @@ import assert from "node:assert/strict";
 import test from "node:test";
 
 const home = new URL("../../../src/linsep/lab/static/", import.meta.url);
-const { beside, contour, hullOf, levels, lineInBox, ratio, rounded, turned, unpacked } = await import(new URL("algebra.js", home));
+const { beside, hullOf, levels, lineInBox, ratio, rounded, turned, unpacked } = await import(new URL("algebra.js", home));
+const { contour } = await import(new URL("../../display/static/field.js", home));
 const { chosenOf, decodeState, encodeState, freshState, markOf, nextLabel, taskOf, Undo } = await import(new URL("state.js", home));
 const { wrapped } = await import(new URL("export.js", home));
 const { logTicks } = await import(new URL("../../display/static/plot.js", home));
@@ -38,12 +39,27 @@ test("a hull has the corners and nothing else", () => {
   assert.equal(hullOf([[1, 1]]).length, 1);
 });
 
-test("contours of a plane lie on its line", () => {
-  const size = 11, values = [];
-  for (let r = 0; r < size; r++) for (let c = 0; c < size; c++) values.push(c / 10 + 2 * (r / 10) - 1.2);
-  const cut = contour(values, size, [0, 1, 0, 1], 0);
-  assert.ok(cut.length > 8);
-  for (const [[x, y], [u, v]] of cut) for (const d of [x + 2 * y - 1.2, u + 2 * v - 1.2]) assert.ok(Math.abs(d) < 1e-9);
+// The field of a function on a square grid over [-1, 1] twice.
+const fieldOf = (f, size) => Array.from({ length: size * size }, (_, i) => f(2 * (i % size) / (size - 1) - 1, 2 * Math.floor(i / size) / (size - 1) - 1));
+const BOX = [-1, 1, -1, 1];
+
+test("the contour of a plane is one curve on its line, that of a circle is closed", () => {
+  const [line, ...more] = contour(fieldOf((x, y) => x + 2 * y - 0.3, 11), 11, BOX, 0);
+  assert.ok(line.length > 8 && more.length === 0);
+  for (const [x, y] of line) assert.ok(Math.abs(x + 2 * y - 0.3) < 1e-9);
+  const [ring, ...other] = contour(fieldOf((x, y) => x * x + y * y, 41), 41, BOX, 0.49);
+  assert.deepEqual([ring[0], other.length], [ring.at(-1), 0]);
+  for (const [x, y] of ring) assert.ok(Math.abs(Math.hypot(x, y) - 0.7) < 2e-3);
+});
+
+test("at a saddle the curves cross where they do, on a node of the grid or inside a cell", () => {
+  for (const size of [21, 20]) for (const shift of [0, 1e-12, 1e-3]) {
+    const curves = contour(fieldOf((x, y) => -x * y + shift, size), size, BOX, 0);
+    assert.ok(curves.length <= 2 + (shift > 0 ? 0 : 2));
+    for (const curve of curves) for (const [x, y] of curve) assert.ok(Math.abs(x * y - shift) < 1e-9, `${size} ${shift}: ${x} ${y}`);
+    const all = curves.flat(), near = Math.min(...all.map(([x, y]) => Math.hypot(x, y)));
+    assert.ok(near <= Math.sqrt(2 * shift) + 1e-6, `${size} ${shift}: ${near}`);
+  }
 });
 
 test("levels lie between the least and the largest value", () => {

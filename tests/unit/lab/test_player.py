@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import math
+import re
 import subprocess
 import sys
 from itertools import pairwise
@@ -130,7 +131,7 @@ def test_fields_of_kernels_are_the_scores_of_the_model():
     told = player.message()
     assert told["alpha"][-1] == pytest.approx([0.125] * 4)  # the slide prints .25
     grid = np.array([[-2.0, -2.0], [2.0, -2.0], [-2.0, 2.0], [2.0, 2.0]])
-    scores = player._scores(grid, len(player) - 1)[0]
+    scores = player._scores(grid, [len(player) - 1])[0, 0]
     np.testing.assert_allclose(scores, -grid[:, 0] * grid[:, 1], atol=1e-9)
     np.testing.assert_allclose(scores, player.fitted.decision_function(grid), atol=1e-9)
 
@@ -140,8 +141,50 @@ def test_fields_of_each_step_have_the_values_of_the_trace(kernel):
     player = Player.of("mse-1", "kernel-perceptron", kernel=kernel)
     X, y = player.task.table.X, player.task.table.y
     for t, step in enumerate(player.run):
-        wrong = np.flatnonzero(y * player._scores(X, t)[0] <= 0)
+        wrong = np.flatnonzero(y * player._scores(X, [t])[0, 0] <= 0)
         assert tuple(wrong) == step.errors
+
+
+MADE = {table.name: table for table in (made() for made in DRAWN)}
+
+
+@pytest.mark.parametrize(
+    ("name", "method", "more"),
+    [
+        ("three classes", "kernel-svm", {}),
+        ("ring", "kernel-perceptron", {}),
+        ("ring", "perceptron", {"lift": "x1, x2, x1**2 + x2**2"}),
+        ("three classes", "kesler", {"lift": "x1, x2, x1*x2"}),
+        ("three classes", "one-vs-one", {"lift": "poly(2)"}),
+    ],
+)
+def test_regions_of_every_step_have_its_errors(name, method, more):
+    """The rows that a picture shows in the region of another class are those that are told."""
+    player = Player.of(MADE[name], method, **more)
+    X, labels = player.task.table.X, np.searchsorted(player.run.classes, player.task.table.y)
+    told = player._scores(X, range(len(player)))
+    for step, scores in zip(player.run, told):
+        ahead = scores[0] * (2 * labels - 1) if len(scores) == 1 else scores[labels, range(len(X))]
+        assert set(np.flatnonzero(ahead < 0)) <= set(step.errors), step.update
+        assert set(step.errors) <= set(np.flatnonzero(ahead <= 0)), step.update
+
+
+def test_a_replay_has_regions_where_weights_give_none():
+    def ground(table, method, **more):
+        page = Player.of(table, method, **more).export("replay")[2].decode()
+        data = re.search(r'<script type="application/json" id="data">(.*?)</script>', page)[1]
+        return json.loads(data)["ground"]
+
+    assert ground("mse-1", "perceptron") is None
+    for name, method in (("ring", "kernel-svm"), ("three classes", "kernel-svm")):
+        player = Player.of(MADE[name], method)
+        assert len(ground(MADE[name], method)["steps"]) == len(player) > 3
+    for name, method in (("five classes", "one-vs-one"), ("three classes", "one-vs-rest")):
+        pieces = ground(MADE[name], method)["pieces"]
+        assert {who for who, _ in pieces} >= {0, 1, 2, -2}
+    lifted = ground(MADE["ring"], "perceptron", lift="x1, x2, x1**2 + x2**2")
+    assert len(lifted["steps"]) == 9
+    assert len(ground("students", "perceptron")["steps"]) == 5  # a cut through four features
 
 
 def test_costs_are_those_of_the_criteria():

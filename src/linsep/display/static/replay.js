@@ -89,13 +89,13 @@ function setUpPlane() {
   for (const v of ticks(box.x0, box.x1, 8)) {
     make(svg, "text", { x: view.x(v), y: H - pad.b + 16, "text-anchor": "middle" }, show(v));
   }
-  make(svg, "text", { x: (W + pad.l) / 2, y: H - 6, "text-anchor": "middle" }, data.features[0]);
+  make(svg, "text", { x: (W + pad.l) / 2, y: H - 6, "text-anchor": "middle" }, data.axes[0]);
   if (!data.flat) {
     for (const v of ticks(box.y0, box.y1, 6)) {
       make(svg, "text", { x: pad.l - 6, y: view.y(v) + 4, "text-anchor": "end" }, show(v));
     }
     make(svg, "text", { x: 12, y: H / 2, transform: `rotate(-90 12 ${H / 2})`, "text-anchor": "middle" },
-      data.features[1]);
+      data.axes[1]);
   } else {
     make(svg, "line", { x1: pad.l, x2: W - pad.r, y1: view.y(0), y2: view.y(0), class: "axis" });
   }
@@ -104,6 +104,34 @@ function setUpPlane() {
     d: marker(data.labels[i], view.x(x), view.y(y), view.size), class: "mark", style: colour(data.labels[i]),
   }));
   view.over = make(svg, "g", { "clip-path": "url(#inside)" });
+  if (data.ground?.pieces.length) hatches(svg);
+}
+
+// -- regions that do not follow from weights: pieces of the plane, or a field for each step ----
+
+const UNDECIDED = { "-1": ["none", "no class"], "-2": ["many", "several classes"] };
+
+function hatches(svg) {
+  const defs = make(svg, "defs");
+  for (const [id, turn] of [["none", 45], ["many", -45]]) {
+    const box = make(defs, "pattern", { id, width: 8, height: 8, patternUnits: "userSpaceOnUse", patternTransform: `rotate(${turn})` });
+    make(box, "line", { x1: 0, y1: 0, x2: 0, y2: 8, class: "hatch" });
+  }
+}
+
+function drawGround(t) {
+  const { pieces, box, size, steps } = data.ground;
+  for (const [who, piece] of pieces) {
+    const points = piece.map(([x, y]) => `${view.x(x)},${view.y(y)}`).join(" ");
+    make(view.under, "polygon", who < 0 ? { points, class: "undecided", fill: `url(#${UNDECIDED[who][0]})` } : { points, class: "region", style: colour(who) });
+  }
+  if (pieces.length) return;
+  const words = new Int16Array(Uint8Array.from(atob(steps[t]), (c) => c.charCodeAt(0)).buffer), cells = size * size;
+  const fields = Array.from({ length: words.length / cells }, (_, k) => Float32Array.from(words.subarray(k * cells, (k + 1) * cells), (v) => 1e-12 * Math.sinh(v / 32766 * Math.asinh(1e12))));
+  fieldImage(view.under, view, fields, size, box, coloursOf(document.body, data.classes.map((_, k) => k)));
+  for (const curve of borders(fields, size, box)) {
+    make(view.under, "polyline", { points: curve.map(([x, y]) => `${view.x(x).toFixed(1)},${view.y(y).toFixed(1)}`).join(" "), class: "line" });
+  }
 }
 
 // End points of the line between classes k and l, far outside the picture.
@@ -150,6 +178,7 @@ function drawPlane(t) {
       points, class: "region", style: colour(k) + (planes > 1 ? ";stroke:var(--ink);stroke-width:4" : ""),
     });
   });
+  if (data.ground) drawGround(t);
   if (planes === 1 && data.plane) {
     const line = boundary(all, 1, 0), before = t > 0 && boundary(scores(t - 1), 1, 0);
     if (before) drawLine(view.under, before.ends, "before");
@@ -196,6 +225,8 @@ function legend() {
   data.classes.forEach((c, k) => item((s) => make(s, "path", { d: marker(k, 10, 10, 6), style: colour(k) }), c));
   const line = (kind) => (s) => make(s, "line", { x1: 1, y1: 10, x2: 19, y2: 10, class: kind });
   if (planes === 1 && data.plane) { item(line("line"), data.flat ? "threshold" : "line"); item(line("before"), "before this update"); }
+  for (const who of new Set(data.ground?.pieces.map((piece) => piece[0]).filter((k) => k < 0))) item((s) => make(s, "rect", { x: 1, y: 1, width: 18, height: 18, class: "undecided", fill: `url(#${UNDECIDED[who][0]})` }), UNDECIDED[who][1]);
+  if (data.ground && !data.ground.pieces.length) item(line("line"), planes === 1 ? "f(x) = 0" : "border of the classes");
   item((s) => make(s, "circle", { cx: 10, cy: 10, r: 8, class: "wrong" }), "misclassified");
   item((s) => make(s, "circle", { cx: 10, cy: 10, r: 8, class: "row" }), `row of this ${unit}`);
 }
@@ -263,7 +294,7 @@ function drawRows(t) {
   const table = $("rows").querySelector("table"), wrong = new Set(wrongRows(t));
   table.tHead.replaceChildren();
   table.tBodies[0].replaceChildren();
-  const all = data.X && data.plane ? scores(t) : [], rows = data.X ?? data.table;
+  const all = data.X && data.plane ? scores(t) : [], rows = data.table ?? data.X;
   const valueOf = (i) => data.table ? tableValue(i, t) : data.plane ? value(i, all) : null;
   const known = valueOf(0) !== null;
   const names = ["row", ...data.features, "class", ...(known ? ["value"] : []), ""];
@@ -357,5 +388,6 @@ let width = 0;
 window.addEventListener("resize", () => {
   if (document.body.clientWidth !== width) { width = document.body.clientWidth; layOut(); }
 });
+matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => go(now));
 now = Math.min(total - 1, Number(location.hash.slice(1)) || 0);
 layOut();

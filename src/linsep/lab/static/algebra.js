@@ -26,27 +26,6 @@ export function unpacked(text) {
   return new Float32Array(bytes.buffer);
 }
 
-// Line segments where a field on a square grid takes a level (marching squares).
-export function contour(values, size, box, level) {
-  const [x0, x1, y0, y1] = box, dx = (x1 - x0) / (size - 1), dy = (y1 - y0) / (size - 1), out = [];
-  for (let r = 0; r + 1 < size; r++) {
-    for (let c = 0; c + 1 < size; c++) {
-      const v = [values[r * size + c], values[r * size + c + 1], values[(r + 1) * size + c + 1], values[(r + 1) * size + c]];
-      const up = v.map((one) => one > level);
-      if (up[0] === up[1] && up[1] === up[2] && up[2] === up[3]) continue;
-      const at = (i, j) => (level - v[i]) / (v[j] - v[i]);
-      const edges = [
-        up[0] !== up[1] && [x0 + (c + at(0, 1)) * dx, y0 + r * dy],
-        up[1] !== up[2] && [x0 + (c + 1) * dx, y0 + (r + at(1, 2)) * dy],
-        up[3] !== up[2] && [x0 + (c + at(3, 2)) * dx, y0 + (r + 1) * dy],
-        up[0] !== up[3] && [x0 + c * dx, y0 + (r + at(0, 3)) * dy],
-      ].filter(Boolean);
-      for (let k = 0; k + 1 < edges.length; k += 2) out.push([edges[k], edges[k + 1]]);
-    }
-  }
-  return out;
-}
-
 // Levels between the least and the largest value, denser near the least: those of a valley.
 export function levels(values, count) {
   let low = Infinity, high = -Infinity;

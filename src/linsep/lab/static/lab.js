@@ -210,7 +210,7 @@ class Lab {
   weightNames() { return [...this.run.features.map((n, j) => this.featureName(n, j)), ...(this.offset ? ["b"] : [])]; }
   allWeightNames() {
     if (this.run.planes === 0 && !this.method.kernel) return [];  // many machines, none of which is the model
-    if (this.run.planes === 0) return ["b"].slice(0, this.run.weights[0].length);
+    if (this.run.planes === 0) return this.run.present.length === 2 ? ["b"] : [];
     const own = [...this.run.features.map((n, j) => this.featureName(n, j)), "b"];
     return this.run.planes === 1 ? own : this.run.present.flatMap((k) => own.map((n) => `${this.className(k)}: ${n}`));
   }
@@ -269,11 +269,6 @@ class Lab {
   className(k) { return String(this.state.table.shown?.[k] ?? this.state.table.classes[k]); }
   classWords(k) { const name = this.className(k); return /^class\b/.test(name) ? name : `class ${name}`; }
   rowName(i) { return this.state.table.rows?.[i] ?? `row ${i}`; }
-  classColours() {
-    const style = getComputedStyle(this.root);
-    return this.run.present.map((k) => { const hex = style.getPropertyValue(`--c${k % 10}`).trim(); return [1, 3, 5].map((p) => parseInt(hex.slice(p, p + 2), 16)); });
-  }
-
   pointName(i) {
     const x = this.state.table.X[i], where = x.slice(0, 3).map((v) => show(v)).join(", "), wrong = this._wrong?.has(i);
     const value = this._values?.[i];

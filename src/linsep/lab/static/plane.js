@@ -1,6 +1,7 @@
 // The plane of the data: points that can be added, dragged and removed, regions, boundary, normal.
 import { around, clip, colour, make, marker, show, ticks } from "./plot.js";
-import { beside, contour, hullOf, lineInBox, rounded, unpacked } from "./algebra.js";
+import { borders, coloursOf, contour, fieldImage } from "./field.js";
+import { beside, hullOf, lineInBox, rounded, unpacked } from "./algebra.js";
 import { el } from "./widgets.js";
 
 const PAD = { l: 44, r: 10, t: 10, b: 34 };
@@ -48,40 +49,8 @@ export function arrow(parent, [x, y], [u, v], kind) {
   make(parent, "path", { d: `M${u},${v}L${u - s * p + s / 2 * q},${v - s * q - s / 2 * p}L${u - s * p - s / 2 * q},${v - s * q + s / 2 * p}Z`, class: `${kind} tip` });
 }
 
-export function segmentsPath(parent, c, list, kind) {
-  if (!list.length) return;
-  const d = list.map(([p, q]) => `M${c.x(p[0]).toFixed(1)},${c.y(p[1]).toFixed(1)}L${c.x(q[0]).toFixed(1)},${c.y(q[1]).toFixed(1)}`).join("");
-  make(parent, "path", { d, class: kind });
-}
-
-// A field as an image: one colour for each sign or class, stronger where the score is larger.
-export function fieldImage(parent, c, scores, size, box, colours) {
-  const canvas = el("canvas", { width: size, height: size }), pen = canvas.getContext("2d"), image = pen.createImageData(size, size);
-  let most = 1e-12;
-  const sorted = Float32Array.from(scores[0], Math.abs).sort();
-  most = Math.max(most, sorted[Math.floor(0.9 * sorted.length)]);
-  for (let r = 0; r < size; r++) {
-    for (let k = 0; k < size; k++) {
-      const i = r * size + k, j = 4 * ((size - 1 - r) * size + k);
-      let which, strength;
-      if (scores.length === 1) {
-        which = scores[0][i] > 0 ? 1 : 0;
-        strength = 0.1 + 0.3 * Math.min(1, Math.abs(scores[0][i]) / most);
-      } else {
-        which = 0;
-        for (let m = 1; m < scores.length; m++) if (scores[m][i] > scores[which][i]) which = m;
-        strength = 0.2;
-      }
-      const rgb = colours[which];
-      image.data[j] = rgb[0]; image.data[j + 1] = rgb[1]; image.data[j + 2] = rgb[2]; image.data[j + 3] = 255 * strength;
-    }
-  }
-  pen.putImageData(image, 0, 0);
-  const [x0, x1, y0, y1] = box, [hx, hy] = [(x1 - x0) / (size - 1) / 2, (y1 - y0) / (size - 1) / 2];
-  make(parent, "image", {
-    href: canvas.toDataURL(), x: c.x(x0 - hx), y: c.y(y1 + hy), width: c.x(x1 + hx) - c.x(x0 - hx),
-    height: c.y(y0 - hy) - c.y(y1 + hy), preserveAspectRatio: "none",
-  });
+export function curvesPath(parent, c, list, kind) {
+  if (list.length) make(parent, "path", { d: list.map((curve) => `M${curve.map(([u, v]) => `${c.x(u).toFixed(1)},${c.y(v).toFixed(1)}`).join("L")}`).join(""), class: kind });
 }
 
 export class DataPlane {
@@ -147,10 +116,11 @@ export class DataPlane {
   // -- regions, boundary ------------------------------------------------------------------
 
   _ground() {
-    const { c, lab } = this, run = lab.run, under = c.under;
+    const { lab } = this, run = lab.run;
+    this.zoned = null;
     if (!run) return;
     const zones = lab.state.view === "regions" && lab.state.step === run.update.length - 1 ? lab.zones : null;
-    if (zones?.pieces.length && !lab.frame.flat) this._zones(zones);
+    if (zones?.pieces.length && !lab.frame.flat) this._zones(this.zoned = zones);
     else if (lab.curved) this._field();
     else if (run.planes > 1) this._machine();
     else if (run.planes === 1) this._line();
@@ -210,13 +180,12 @@ export class DataPlane {
   _field() {
     const { c, lab } = this, found = lab.fieldNow(c);
     if (!found) return;
-    const scores = found.scores.map((s) => (typeof s === "string" ? unpacked(s) : s));
-    found.scores = scores;
-    fieldImage(c.under, c, scores, found.size, found.box, lab.classColours());
-    if (scores.length === 1) {
-      segmentsPath(c.under, c, contour(scores[0], found.size, found.box, 0), "line");
-      if (lab.method.key === "kernel-svm") for (const level of [-1, 1]) segmentsPath(c.under, c, contour(scores[0], found.size, found.box, level), "street");
-    }
+    const scores = found.numbers ??= found.scores.map(unpacked);
+    const street = () => (lab.method.key === "kernel-svm" && scores.length === 1 ? [-1, 1].flatMap((level) => contour(scores[0], found.size, found.box, level)) : []);
+    found.curves ??= [borders(scores, found.size, found.box), street()];
+    fieldImage(c.under, c, scores, found.size, found.box, coloursOf(lab.root, lab.run.present));
+    curvesPath(c.under, c, found.curves[0], scores.length > 1 ? "line thin" : "line");
+    curvesPath(c.under, c, found.curves[1], "street");
   }
 
   _line() {
@@ -350,7 +319,8 @@ export class DataPlane {
     const ring = (kind) => (s) => make(s, "circle", { cx: 10, cy: 10, r: 8, class: kind });
     if (!lab.run) return;
     if (lab.run.planes === 1 && !lab.curved) { item(line("line"), lab.d > 2 ? "w·x + b = 0, where it cuts this picture: rows lie beside it" : "w·x + b = 0"); if (lab.planesBefore()) item(line("before"), "before this step"); }
-    if (lab.curved && lab.run.present.length === 2) { item(line("line"), "f(x) = 0"); if (lab.method.key === "kernel-svm") item(line("street"), "f(x) = ±1"); }
+    if (lab.curved && !this.zoned) item(line("line"), lab.run.present.length === 2 ? "f(x) = 0" : "border of the classes");
+    if (lab.curved && lab.run.present.length === 2) { if (lab.method.key === "kernel-svm") item(line("street"), "f(x) = ±1"); }
     if (lab.street) { item(line("street"), "street, f = ±1"); item(line("slack"), "slack"); }
     if (lab.errorsNow().length) item(ring("wrong"), "wrong side");
     if (lab.rowsNow().length) item(ring("row"), lab.rowsNow().length > 1 ? "rows of this step" : "row of this step");

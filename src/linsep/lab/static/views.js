@@ -1,7 +1,8 @@
 // The second picture: weight space, cost, hulls, losses, lift, regions, Gram matrix.
 import { around, clip, colour, make, marker, show } from "./plot.js";
-import { contour, dot, hullOf, levels, lineInBox, LOSSES, rounded, unpacked } from "./algebra.js";
-import { areaOf, arrow, chart, polygonText, segment, segmentsPath } from "./plane.js";
+import { contour } from "./field.js";
+import { dot, hullOf, levels, lineInBox, LOSSES, rounded, unpacked } from "./algebra.js";
+import { areaOf, arrow, chart, polygonText, segment, curvesPath } from "./plane.js";
 import { Space } from "./space.js";
 import { chooser, el } from "./widgets.js";
 
@@ -210,7 +211,7 @@ export class SecondView {
     if (!found) return;
     this.costName = found.name;
     const values = found.field ??= unpacked(found.values);
-    for (const level of levels(values, 14)) segmentsPath(c.under, c, contour(values, found.size, found.box, level), "contour");
+    for (const level of levels(values, 14)) curvesPath(c.under, c, contour(values, found.size, found.box, level), "contour");
   }
 
   // -- hulls -----------------------------------------------------------------------------------
@@ -402,7 +403,7 @@ export class SecondView {
       if (!line) continue;
       segment(c.under, c, line, "machine").style.stroke = `var(--c${lab.run.present[classes.at(-1)] % 10})`;
       if (classes.length > 1) { const other = segment(c.under, c, line, "machine second-class"); other.style.stroke = `var(--c${lab.run.present[classes[0]] % 10})`; }
-      const size = Math.hypot(...plane.w), mid = [(line[0][0] + line[1][0]) / 2, (line[0][1] + line[1][1]) / 2], s = 0.05 * (c.box.x1 - c.box.x0) / size;
+      const size = Math.hypot(...plane.w), mid = [0, 1].map((k) => 0.85 * line[0][k] + 0.15 * line[1][k]), s = 0.05 * (c.box.x1 - c.box.x0) / size;
       arrow(c.under, [c.x(mid[0]), c.y(mid[1])], [c.x(mid[0] + s * plane.w[0]), c.y(mid[1] + s * plane.w[1])], "normal");
     }
     if (zones && !zones.lines.length && lab.run.planes > 2 && lab.run.planes < 7) this._ties(c);
