@@ -476,6 +476,10 @@ CONTRAST = """() => {
 }"""  # noqa: E501
 
 
+PLACES = """(names) => names.map((name) => {
+  const r = document.querySelector(name).getBoundingClientRect(); return [r.top, r.height]; })"""
+
+
 @pytest.mark.parametrize("dark", [False, True])
 def test_a_phone_has_all_of_it(lab, dark):
     page = lab("set=mse-1&t=3", viewport={"width": 360, "height": 740},
@@ -490,9 +494,13 @@ def test_a_phone_has_all_of_it(lab, dark):
     assert (paper == "rgb(23, 24, 27)") is dark
     page.go("set=two%20clouds%20that%20meet&m=linear-svm&view=hulls")  # shares with 40 digits
     assert page.js("document.documentElement.scrollWidth") <= 360
-    assert page.js("getComputedStyle(document.querySelector('.sticky')).position") == "sticky"
-    page.page.set_viewport_size({"width": 640, "height": 400})  # 1280 x 800 at 200 %
-    assert page.js("getComputedStyle(document.querySelector('.sticky')).position") == "static"
+    for width, height in ((360, 740), (640, 400), (360, 400)):  # the second is 1280 x 800 at 200 %
+        page.page.set_viewport_size({"width": width, "height": height})
+        page.page.mouse.wheel(0, 900)
+        page.page.wait_for_timeout(100)
+        strip = page.js(PLACES, [".verdict-text", ".fit-text", ".verdict .group"])
+        assert all(0 <= y and y + h <= height / 2 and h > 12 for y, h in strip), strip
+    assert page.page.locator(".fit-text").inner_text().startswith("LinearSVM: ")
     assert "≈ 0.45" in page.page.locator(".second-panel .quiet").inner_text()
     assert page.js(CONTRAST) == []
 
