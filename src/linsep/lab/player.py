@@ -648,6 +648,28 @@ class Player:
             flat=d == 1,
         )
 
+    def held(self, rows: Array, labels: Sequence[int]) -> dict[str, Any]:
+        """Which rows that the method has not seen are wrong, at each step.
+
+        Labels are places in the list of classes of the task.
+        """
+        place = {_place(self.task.table, c): k for k, c in enumerate(self.run.classes.tolist())}
+        own = np.array([place.get(label, -1) for label in labels], dtype=np.int64)
+        if not self.task.method.steps:
+            found = self.run.classes.tolist()
+            guess = np.array(
+                [found.index(c) if c in found else -1 for c in self.fitted.predict(rows).tolist()]
+            )
+            return {"errors": [np.flatnonzero(guess != own).tolist()]}
+        errors, per = [], max(1, 2_000_000 // max(1, len(own) * len(place)))
+        for first in range(0, len(self.run), per):
+            steps = range(first, min(first + per, len(self.run)))
+            for scores in self._scores(rows, steps):
+                two = len(scores) == 1
+                ahead = scores[0] * (2 * own - 1) if two else scores[own, np.arange(len(own))]
+                errors.append(np.flatnonzero((ahead <= 0) | (own < 0)).tolist())
+        return {"errors": errors}
+
     def zones(self, box: list[float], scheme: str) -> dict[str, Any]:
         """Convex pieces of the plane and who decides there: a class, none (-1), several (-2)."""
         from linsep.multiclass.regions import regions
@@ -967,6 +989,15 @@ def _shown_plane(data: dict[str, Any]) -> dict[str, Array] | None:
     return found
 
 
+def _tested(data: dict[str, Any]) -> tuple[Array, list[int]]:
+    """Rows beside those of the task, and their labels."""
+    rows = numbers(None, len(data["task"]["table"]["X"][0]))(data.get("rows"), "rows")
+    labels: list[int] = listed(whole(-1, MOST_CLASSES - 1), len(rows))(data.get("labels"), "labels")
+    if len(rows) > MOST_ROWS:
+        raise Refused("rows", len(rows), f"at most {MOST_ROWS} rows")
+    return rows, labels
+
+
 VERBS: dict[str, Any] = {
     "run": lambda players, data: players.of(data["task"]).message(),
     "prove": lambda players, data: players.of(data["task"]).verdict(),
@@ -982,5 +1013,6 @@ VERBS: dict[str, Any] = {
         numbers(None)(data.get("at"), "at").tolist(), _box(data), _size(data),
     ),
     "surface": lambda players, data: players.of(data["task"]).surface(_box(data), _size(data)),
+    "held": lambda players, data: players.of(data["task"]).held(*_tested(data)),
     "gram": lambda players, data: players.of(data["task"]).gram(),
 }  # fmt: skip

@@ -5,7 +5,7 @@ import test from "node:test";
 const home = new URL("../../../src/linsep/lab/static/", import.meta.url);
 const { beside, hullOf, levels, lineInBox, ratio, rounded, turned, unpacked } = await import(new URL("algebra.js", home));
 const { contour } = await import(new URL("../../display/static/field.js", home));
-const { chosenOf, decodeState, encodeState, freshState, markOf, nextLabel, taskOf, Undo } = await import(new URL("state.js", home));
+const { chosenOf, decodeState, encodeState, flagsOf, freshState, markOf, nextLabel, readFlags, taskOf, Undo, withRows } = await import(new URL("state.js", home));
 const { wrapped } = await import(new URL("export.js", home));
 const { logTicks } = await import(new URL("../../display/static/plot.js", home));
 
@@ -137,4 +137,33 @@ test("classes without points are left out of a question", () => {
   assert.deepEqual(task.table.y, [1, 0]);
   assert.equal(nextLabel([-1, 1]), 2);
   assert.equal(nextLabel(["a", "b"]), "class 3");
+});
+
+test("noise and the rows held out are the same wherever a link is opened, and classes keep a row", () => {
+  const table = { X: Array.from({ length: 30 }, (_, i) => [i, i % 7]), y: Array.from({ length: 30 }, (_, i) => (i === 29 ? 2 : i % 2)), classes: ["a", "b", "c"], features: ["x1", "x2"], rows: null, name: "n", shown: null };
+  const state = withRows({ ...freshState(), table, clean: table, noise: 0.2, test: 0.5, method: "linear-svm" });
+  assert.ok(state.table.X.every((x) => x.every(Number.isFinite)) && state.table.X[0][0] !== table.X[0][0]);
+  assert.deepEqual([state.table.X.length, state.held.X.length, state.table.y.includes(2)], [15, 15, true]);
+  assert.equal(new Set([...state.table.rows, ...state.held.rows]).size, 30);
+  const { state: told } = decodeState(encodeState(state));
+  const again = withRows({ ...told, clean: told.table });
+  assert.deepEqual([again.table, again.held], [state.table, state.held]);
+  const edited = { ...state, clean: null, noise: 0 };  // a point was moved since
+  const moved = decodeState(encodeState(edited)).state;
+  assert.deepEqual([moved.table, moved.held], [edited.table, edited.held]);
+  const none = withRows({ ...state, noise: 0, test: 0 });
+  assert.deepEqual([none.table, none.held], [table, null]);
+});
+
+test("options of svm-train are settings, and what the lab has not is said", () => {
+  assert.deepEqual(readFlags("-t 1 -d 2 -g 1 -r 1 -c inf", 2).settings, { kernel: "poly", gamma: 1, degree: 2, coef0: 1, C: "inf" });
+  assert.deepEqual(readFlags("-t 2 -c 100", 4), { method: "kernel-svm", settings: { kernel: "rbf", gamma: 0.25, C: 100 } });
+  for (const text of ["-t 0 -c 3", "-t 2 -g 0.1", "-t 1 -d 4 -g 2 -r 0.5 -c 7 -q"]) {
+    const { method, settings } = readFlags(text, 2);
+    assert.deepEqual(readFlags(flagsOf(method, settings), 2), { method, settings });
+  }
+  assert.match(readFlags("-s 2", 2).error, /-s 2 is not in the lab/);
+  assert.match(readFlags("-z 1", 2).error, /-z is no option/);
+  assert.match(readFlags("-c", 2).error, /-c needs a number/);
+  assert.match(readFlags("-c 0", 2).error, /above 0/);
 });

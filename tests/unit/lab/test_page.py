@@ -423,6 +423,67 @@ def test_pairs_bounds_and_votes(lab):
     assert inner <= outer + 1  # ten classes stay in their column
 
 
+def test_noise_and_rows_held_out(lab):
+    page = lab("set=two clouds that meet&m=linear-svm&noise=0.2&test=0.25")
+    X, y = (np.array(page.js(f"lab.state.table.{part}")) for part in "Xy")
+    held, labels = (np.array(page.js(f"lab.state.held.{part}")) for part in "Xy")
+    model = linsep.LinearSVM().fit(X, y)
+    wrong = np.flatnonzero(model.predict(held) != labels).tolist()
+    assert page.js("lab.heldNow().errors.at(-1)") == wrong and len(held) == 8
+    words = page.page.locator(".held-out").inner_text()
+    assert f"{len(wrong)} of 8 rows" in words
+    assert page.page.locator(".data-plane path.held").count() == 2
+    assert "held out" in page.page.locator(".curve").first.inner_text()
+    page.page.get_by_label("noise").focus()
+    page.key("ArrowRight")
+    assert page.js("lab.state.table.X") != X.tolist()
+    page.page.wait_for_function("() => location.hash.includes('noise=0.25')")
+    page.js("lab.movePoint(0, [0.5, 0.5], false)")
+    page.settle()
+    page.page.wait_for_timeout(300)
+    again = lab(page.js("location.hash").removeprefix("#"))
+    told = "JSON.stringify([lab.state.table.X, lab.state.held, lab.heldNow().errors])"
+    assert again.js(told) == page.js(told) and "held=8" in again.js("location.hash")
+    page.js("lab.setRows('test', 0)")
+    page.settle()
+    assert page.js("[lab.state.table.X.length, lab.state.held]") == [32, None]
+    page.js("lab.undoOnce()")
+    page.settle()
+    assert page.js("lab.state.held.X.length") == 8
+
+
+def test_kernels_by_key_and_options_as_for_svm_train(lab):
+    page = lab("set=ring&m=linear-svm&s=%7B%22C%22%3A10%7D")
+    page.key("k")
+    assert page.js("[lab.state.method, lab.state.settings]") == ["kernel-svm", {"C": 10}]
+    page.key("k")
+    assert page.page.get_by_label("kernel").input_value() == "poly"
+    options = page.page.get_by_label("options as for svm-train")
+    assert options.input_value() == "-s 0 -t 1 -d 2 -g 0.5 -r 1 -c 10"
+    options.fill("-t 2 -g 2 -c 100")
+    options.press("Enter")
+    page.settle()
+    X, y = (page.js(f"lab.state.table.{part}") for part in "Xy")
+    model = linsep.KernelSVM(gamma=2.0, C=100.0).fit(X, y)
+    np.testing.assert_allclose(page.js("lab.rawWeights()")[0], model.intercept_[0], rtol=1e-9)
+    options.fill("-s 1")
+    options.press("Enter")
+    assert "-s 1 is not in the lab" in page.page.locator(".note").inner_text()
+
+
+def test_what_is_copied_is_what_is_saved(lab):
+    page = lab("set=mse-1")
+    page.context.grant_permissions(["clipboard-read", "clipboard-write"])
+    page.key("e")
+    page.page.get_by_role("button", name="Copy the rows as CSV").click()
+    page.page.wait_for_function("() => lab.live.textContent.includes('copied')")
+    assert page.js("navigator.clipboard.readText()").startswith("x1,x2,y\n6.0,9.0,1\n")
+    page.page.get_by_role("button", name="Copy Data space").click()
+    page.page.wait_for_function("() => lab.live.textContent.startsWith('Data space copied')")
+    kinds = "navigator.clipboard.read().then((all) => all.flatMap((one) => one.types))"
+    assert page.js(kinds) == ["image/png"]
+
+
 def test_the_layout_is_in_the_address(lab):
     page = lab("set=mse-1")
     page.key("f", "g")
@@ -499,7 +560,7 @@ def test_a_phone_has_all_of_it(lab, dark):
         page.page.mouse.wheel(0, 900)
         page.page.wait_for_timeout(100)
         strip = page.js(PLACES, [".verdict-text", ".fit-text", ".verdict .group"])
-        assert all(0 <= y and y + h <= height / 2 and h > 12 for y, h in strip), strip
+        assert all(y >= 0 and y + h <= height / 2 and h > 12 for y, h in strip), strip
     assert page.page.locator(".fit-text").inner_text().startswith("LinearSVM: ")
     assert "≈ 0.45" in page.page.locator(".second-panel .quiet").inner_text()
     assert page.js(CONTRAST) == []

@@ -16,7 +16,8 @@ export class Curves {
 
   // One panel for each family of quantities: they share an axis only where they share a unit.
   _families() {
-    const run = this.lab.run, out = [{ title: "rows on the wrong side", lines: [["wrong", run.errors.map((e) => e.length)]], whole: true }];
+    const run = this.lab.run, held = this.held ? [["held out", this.held.errors.map((e) => e.length)]] : [];
+    const out = [{ title: "rows on the wrong side", lines: [["wrong", run.errors.map((e) => e.length)], ...held], whole: true }];
     const has = (name) => run.extra[name]?.some((v) => v !== null);
     if (has(BOUNDS[1])) out.push({ title: "bounds of the margin", lines: BOUNDS.map((name, k) => [["lower", "upper"][k], run.extra[name]]) });
     if (has(MACHINE[0])) out.push({ title: "objective and what is proved", lines: MACHINE.filter(has).map((name, k) => [["now", "least"][k], run.extra[name]]) });
@@ -29,7 +30,7 @@ export class Curves {
   draw() {
     const { lab } = this;
     if (!(lab.run?.update.length > 1)) { this.host.replaceChildren(); this.run = null; return; }
-    if (this.run !== lab.run || this.wide !== this.host.clientWidth) this._build();
+    if (this.run !== lab.run || this.held !== lab.heldNow() || this.wide !== this.host.clientWidth) this._build();
     for (const panel of this.panels) {
       const x = panel.x(lab.state.step);
       panel.now.setAttribute("x1", x);
@@ -46,6 +47,7 @@ export class Curves {
   _build() {
     const { lab, host } = this;
     this.run = lab.run;
+    this.held = lab.heldNow();
     this.wide = host.clientWidth;
     this.panels = [];
     host.replaceChildren();

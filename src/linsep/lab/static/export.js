@@ -42,7 +42,7 @@ export function standalone(svg, title, line) {
 
 export function saveSvg(svg, name, title, line) { download(`${name}.svg`, "image/svg+xml", standalone(svg, title, line)); }
 
-export async function savePng(svg, name, title, line) {
+export async function pngOf(svg, title, line) {
   const text = standalone(svg, title, line), image = new Image();
   image.src = "data:image/svg+xml;charset=utf-8," + encodeURIComponent(text);
   await image.decode();
@@ -50,5 +50,5 @@ export async function savePng(svg, name, title, line) {
   canvas.width = image.width * scale;
   canvas.height = image.height * scale;
   canvas.getContext("2d").drawImage(image, 0, 0, canvas.width, canvas.height);
-  download(`${name}.png`, "image/png", await new Promise((done) => canvas.toBlob(done, "image/png")));
+  return new Promise((done) => canvas.toBlob(done, "image/png"));
 }

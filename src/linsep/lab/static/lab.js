@@ -1,13 +1,13 @@
 // The lab: state, questions, keys, and who draws what. `mount` puts it into an element.
 import { colour, make, marker, show } from "./plot.js";
 import { dot, ratio } from "./algebra.js";
-import { chosenOf, decodeState, encodeState, freshState, markOf, nextLabel, taskOf, Undo } from "./state.js";
-import { chooser, dialog, download, el, newId, settingControl } from "./widgets.js";
+import { chosenOf, decodeState, encodeState, flagsOf, freshState, markOf, nextLabel, readFlags, taskOf, Undo, wholeTable, withRows } from "./state.js";
+import { chooser, copied, dialog, download, el, newId, settingControl } from "./widgets.js";
 import { DataPlane } from "./plane.js";
 import { SecondView } from "./views.js";
 import { Curves } from "./curves.js";
 import { PointTable, Words } from "./words.js";
-import { savePng, saveSvg } from "./export.js";
+import { pngOf, saveSvg } from "./export.js";
 
 const SPEEDS = [["1200", "slow"], ["500", "normal"], ["120", "fast"], ["0", "whole run in 10 s"]];
 const HELP = [
@@ -15,9 +15,10 @@ const HELP = [
   ["click", "add a point of the chosen class; shift: of the next one"], ["drag, arrows", "move a point (shift: finer)"],
   ["Delete", "remove the point"], ["N", "add a point"], ["Enter", "look at this row next (perceptron)"], ["B", "pointer: add, spray, erase, pick"], ["1 … 9, 0", "class of the point, or of new points"], ["[ ]", "walk the points"],
   ["Z, shift Z", "undo, redo"], ["P", "sub-steps: select, test, correct"], ["V", "visits: looks that change nothing too"],
-  ["C", "verify the proof again"], ["W", "why: the proof in full"], ["H", "hulls in the data"], ["F", "swap the two pictures"], ["G", "larger pictures"], ["+ − .", "zoom in, out, fit"],
+  ["C", "verify the proof again"], ["W", "why: the proof in full"], ["K", "the same with a kernel; the next kernel"], ["H", "hulls in the data"], ["F", "swap the two pictures"], ["G", "larger pictures"], ["+ − .", "zoom in, out, fit"],
   ["E", "export"], ["L", "lectures"], ["?", "this list"],
 ];
+const FLAGGED = ["linear-svm", "kernel-svm"];
 const POINTERS = [["point", "add, drag"], ["spray", "spray"], ["erase", "erase"], ["pick", "pick next row"]];
 const clone = (value) => JSON.parse(JSON.stringify(value));
 
@@ -44,6 +45,7 @@ class Lab {
     this._build();
     this._read(this.options.hash?.() ?? "", start);
     this._keys();
+    matchMedia("(prefers-color-scheme: dark)").addEventListener("change", () => this.redraw());
     new ResizeObserver(() => { if (this.wide !== root_width(this.root)) { this.wide = root_width(this.root); this.redraw(); } }).observe(this.root);
     this.changed({ fit: true });
     return this;
@@ -137,6 +139,13 @@ class Lab {
   surfaceNow() {
     const b = [0, 1].flatMap((j) => { const all = this.state.table.X.map((x) => x[j]), low = Math.min(...all), high = Math.max(...all), pad = 0.08 * (high - low) || 1; return [low - pad, high + pad]; });
     return this.later("surface", [this.runId, ...b].join(), "surface", { box: b, size: 25 });
+  }
+  // The rows held out that are wrong, at each step.
+  heldNow() {
+    const { held, table } = this.state;
+    if (!held || !this.run) return null;
+    const used = [...new Set(table.y)].sort((a, b) => a - b), key = [this.runId, held.X.length].join();
+    return this.later("held", key, "held", { rows: held.X, labels: held.y.map((k) => used.indexOf(k)) });
   }
   gramNow() { return this.later("gram", String(this.runId), "gram", {}); }
   zonesNow() {
@@ -358,7 +367,9 @@ class Lab {
 
   // -- changes ---------------------------------------------------------------------------------
 
-  keepForUndo() { this.undo.keep({ table: clone(this.state.table), set: this.state.set }); }
+  // The rows as they are, with what they came from: what undo brings back.
+  _rows() { const { table, set, clean, held, noise, test } = this.state; return clone({ table, set, clean, held, noise, test }); }
+  keepForUndo() { this.undo.keep(this._rows()); }
 
   changed({ fit = false } = {}) {
     this._halt();
@@ -373,17 +384,26 @@ class Lab {
     this._askRun();
   }
 
-  _edited() { this.state.picks = []; this.state.set = ""; this.dataMenu.value = ""; this.changed(); }
+  _edited() { this.state.picks = []; this._own(); this.changed(); }
+
+  // From here on the rows are those of the page: no set, and no noise that could be taken away.
+  _own() { Object.assign(this.state, { set: "", clean: null, noise: 0 }); this.dataMenu.value = ""; }
+
+  // Noise on the rows, or a share of them held out; without both they are as they were.
+  setRows(name, value) {
+    if (!this.state.clean) { this.keepForUndo(); this.state.clean = clone(wholeTable(this.state)); }
+    this.state[name] = value;
+    Object.assign(this.state, withRows(this.state));
+    if (!this.state.noise && !this.state.test) this.state.clean = null;
+    this.state.picks = [];
+    this.changed();
+  }
 
   load(table, set = "") {
     this.keepForUndo();
     this._note("");
-    this.state.table = clone(table);
-    this.state.set = set;
+    Object.assign(this.state, { table: clone(table), set, clean: null, held: null, noise: 0, test: 0, step: 0, opens: true, picks: [] });
     this.dataMenu.value = set;
-    this.state.step = 0;
-    this.state.opens = true;
-    this.state.picks = [];
     this.state.axes = null;
     this.state.proj = "";
     this.klass = Math.min(this.klass, table.classes.length - 1);
@@ -406,8 +426,7 @@ class Lab {
     if (flat) table.X[i] = [u];
     else if (this.d === 2) table.X[i] = [u, v];
     else { const [a, b] = this.project(table.X[i]); table.X[i] = table.X[i].map((x, j) => x + (u - a) * e1[j] + (v - b) * e2[j]); }
-    this.state.set = "";
-    this.dataMenu.value = "";
+    this._own();
     this.run && (this.phase = 2);
     if (live) this._askRun(); else this.changed();
   }
@@ -501,16 +520,37 @@ class Lab {
   }
 
   undoOnce(again = false) {
-    const now = { table: clone(this.state.table), set: this.state.set }, found = again ? this.undo.again(now) : this.undo.back(now);
+    const now = this._rows(), found = again ? this.undo.again(now) : this.undo.back(now);
     if (!found) return;
-    this.state.table = found.table;
-    this.state.set = found.set;
+    Object.assign(this.state, found);
     this.dataMenu.value = found.set;
     this.changed();
   }
 
   setMethod(key) { this._note(""); this.state.method = key; this.state.settings = {}; this.state.picks = []; this.state.view = ""; this.state.step = 0; this.state.opens = true; this.changed(); }
   setSetting(name, value) { this.state.settings = { ...this.state.settings, [name]: value }; this.keepEnd = true; this.phase = 2; this._fitting(); this._askRun(); this._link(); }
+  // The method with a kernel, or the next kernel.
+  nextKernel() {
+    const { method, settings } = this.state, same = { "linear-svm": "kernel-svm", perceptron: "kernel-perceptron" }[method], kernels = this.method.settings.find((one) => one.name === "kernel")?.values;
+    if (same) { const kept = Object.fromEntries(Object.entries(settings).filter(([name]) => name === "C" || name === "fit_intercept")); this.setMethod(same); this.state.settings = kept; this.changed(); this.say(this.method.title); return; }
+    if (!kernels) { this.say(`${this.method.title} has no kernel.`); return; }
+    const next = kernels[(kernels.indexOf(settings.kernel ?? kernels[0]) + 1) % kernels.length];
+    this.settingsKey = "";
+    this.state.settings = { ...settings, kernel: next };
+    this.changed();
+    this.say(`kernel ${next}`);
+  }
+
+  // What svm-train would be told.
+  setFlags(text) {
+    const found = readFlags(text, this.d);
+    if (found.error) { this._note(found.error); return; }
+    this._note("");
+    Object.assign(this.state, { method: found.method, settings: chosenOf(found.settings, this.methods.find((m) => m.key === found.method)), step: 0, opens: true, picks: [] });
+    this.settingsKey = "";
+    this.changed();
+  }
+
   setStart(w) { const start = this.offset ? w : w.slice(0, -1); this.state.settings = { ...this.state.settings, start }; this.state.step = 0; this.state.picks = []; this.keepEnd = false; this.say(`Start set to ${start.map((v) => show(v)).join(", ")}.`); this.changed(); }
   setView(name) { this.state.view = name; this.zones = null; this.redraw(); }
   light(i) { if (this.lit !== i) { this.lit = i; this.plane.draw(); if (["loss", "weights"].includes(this.state.view)) this.second.draw(); } }
@@ -530,6 +570,7 @@ class Lab {
     const set = this.sets.find((s) => s.name === state.set) ?? (state.table ? null : this.sets[0]);
     if (state.set && set?.name !== state.set) notes.push(`There is no set ${state.set.slice(0, 40)}.`);
     if (set) { state.table = clone(set); state.set = set.name; }
+    if (state.noise || state.test) { state.clean = clone(state.table); Object.assign(state, withRows(state)); }
     state.settings = state.settings && typeof state.settings === "object" ? state.settings : {};
     state.settings = chosenOf(state.settings, this.methods.find((m) => m.key === state.method));
     this.state = state;
@@ -638,6 +679,7 @@ class Lab {
         button("Share", "Copy a link to this very step", () => this._share(), { "data-part": "share" }),
         button("Export", "Save pictures, data, run, model, proof, code (E)", () => this._exportDialog(), { "data-part": "export" }),
         button("?", "Help and keys (?)", () => this._helpDialog())));
+    this.flagsField = el("input", { type: "text", "aria-label": "options as for svm-train", spellcheck: "false", onchange: (e) => this.setFlags(e.target.value) });
     this.settingsBox = el("div", { class: "settings", "data-part": "settings", role: "group", "aria-label": "Settings" });
     const b = this.buttons = {
       first: button("|‹", "First step (Home)", () => this.seek(0)), back: button("‹", "Step back (←)", () => { this._halt(); this.back(); }),
@@ -665,8 +707,14 @@ class Lab {
     this.removeButton = button("⌫", "Remove the point in focus (Delete)", () => { if (this.plane.focus >= 0) this.removePoint(this.plane.focus); }, { disabled: true });
     this.pointerMenu = chooser("Pointer", POINTERS, "point", (v) => this.setPointer(v), { title: "What the pointer does (B)", class: "pointer" });
     const edit = el("span", { class: "group", "data-part": "edit" }, this.removeButton, this.pointerMenu, button("Jitter", "Move all points a little", () => this.jitter()), this.undoButton, this.redoButton);
+    const share = (name, text, most, title) => {
+      const slider = el("input", { type: "range", min: 0, max: most, step: 0.05, value: 0, "aria-label": text, oninput: () => this.setRows(name, Number(slider.value)) });
+      return [slider, el("label", { class: "setting", title }, el("span", {}, text), slider)];
+    };
+    const [noise, noiseBox] = share("noise", "noise", 1, "Noise on all points, as a share of their spread"), [test, testBox] = share("test", "held out", 0.5, "Rows kept from the method to test it: drawn hollow");
+    this.rowSliders = { noise, test };
     const first = el("section", { class: "panel first", "aria-label": "Data space", "data-part": "plane" },
-      el("div", { class: "tools" }, this.chips, this.addClassButton, edit, this.projection, el("span", { class: "zoom" }, button("+", "Zoom in", () => this.plane.zoom(0.8)), button("−", "Zoom out", () => this.plane.zoom(1.25)), button("fit", "Fit all points", () => this.plane.fit()))));
+      el("div", { class: "tools" }, this.chips, this.addClassButton, edit, el("span", { class: "group", "data-part": "rows" }, noiseBox, testBox), this.projection, el("span", { class: "zoom" }, button("+", "Zoom in", () => this.plane.zoom(0.8)), button("−", "Zoom out", () => this.plane.zoom(1.25)), button("fit", "Fit all points", () => this.plane.fit()))));
     const second = el("section", { class: "panel second-panel", "aria-label": "Second picture", "data-part": "second" });
     const words = el("section", { class: "panel words", "aria-label": "This step", "data-part": "words" });
     const curves = el("section", { class: "panel curves", "aria-label": "Curves", "data-part": "curves" });
@@ -694,17 +742,20 @@ class Lab {
     this.visitsBox.checked = this.state.visits;
     this.subBox.checked = this.state.sub;
     this.liftField.value = this.state.lift;
+    for (const [name, slider] of Object.entries(this.rowSliders)) { slider.value = this.state[name]; slider.setAttribute("aria-valuetext", `${Math.round(100 * this.state[name])} %`); }
     this.methodMenu.value = m.key;
     this._fitting();
     if (key === this.settingsKey || this.settingsBox.contains(document.activeElement)) return;
     this.settingsKey = key;
     const words = chooser("Letters of a lecture", [["", "plain"], ...["000", "001", "002", "003", "004"].map((c) => [c, `lecture ${c}`])], this.state.convention ?? "", (v) => { this.state.convention = v || null; this.changed(); });
-    this.settingsBox.replaceChildren(...m.settings.map((s) => settingControl(s, this.state.settings[s.name], (name, value) => this.setSetting(name, value))), ...(m.steps ? [el("label", { class: "setting" }, el("span", {}, "words"), words)] : []));
+    this.settingsBox.replaceChildren(...m.settings.map((s) => settingControl(s, this.state.settings[s.name], (name, value) => this.setSetting(name, value))), ...(m.steps ? [el("label", { class: "setting" }, el("span", {}, "words"), words)] : []),
+      ...(FLAGGED.includes(m.key) ? [el("label", { class: "setting flags", title: "The options of LIBSVM's svm-train and svm-toy: -t 0 linear, 1 polynomial, 2 Gaussian, -d, -g, -r, -c" }, el("span", {}, "svm-train"), this.flagsField)] : []));
     this._fitting();
   }
 
   // Settings that the chosen kernel does not have are not shown.
   _fitting() {
+    if (document.activeElement !== this.flagsField) this.flagsField.value = flagsOf(this.state.method, this.state.settings);
     const kernel = this.state.settings.kernel ?? "rbf";
     for (const node of this.settingsBox.children) node.hidden = (["degree", "coef0"].includes(node.dataset.setting) && kernel !== "poly") || (node.dataset.setting === "gamma" && kernel === "linear");
   }
@@ -766,6 +817,7 @@ class Lab {
     this.state.awaits = null;
     if (markOf(table) !== awaits.mark) return "These are other rows than those that the link was made for.";
     if (asMethod) Object.assign(this.state, { ...state, table, set: "", awaits: null, settings: chosenOf(state.settings, asMethod) });
+    if (state.noise || state.test) Object.assign(this.state, withRows({ ...this.state, clean: clone(table) }));
     this.methodMenu.value = this.state.method;
     this.settingsKey = "";
     this.changed({ fit: true });
@@ -803,25 +855,38 @@ class Lab {
     return `${this.run ? this.stepName() : ""}${set ? `; ${set}` : ""}${this.state.lift ? `; lift ${this.state.lift}` : ""}${this.verdict ? `; ${this.verdict.sentence}` : ""}`;
   }
 
-  async exportFile(kind) {
+  async _file(kind) {
     const found = await this.ask("export", { task: taskOf(this.state), kind });
-    if (found.error) { this._note(found.error); return; }
-    download(found.name, found.media, Uint8Array.from(atob(found.data), (c) => c.charCodeAt(0)));
+    if (found.error) { this._note(found.error); return null; }
+    return { ...found, bytes: Uint8Array.from(atob(found.data), (c) => c.charCodeAt(0)) };
   }
+
+  async exportFile(kind) { const found = await this._file(kind); if (found) download(found.name, found.media, found.bytes); }
+
+  // Text, or an image that is still being made, to the clipboard; what became of it is said.
+  async copy(what, content) {
+    const good = await copied(content);
+    this.say(good ? `${what} copied.` : `The browser keeps its clipboard to itself: save ${what} as a file.`);
+    this._note(good ? "" : this.live.textContent);
+    return good;
+  }
+
+  async copyFile(kind) { const found = await this._file(kind); if (found) await this.copy(found.name, new TextDecoder().decode(found.bytes)); }
 
   _exportDialog() {
     if (!this.run) { this._note(this.error); return; }
     const name = (this.state.table.name || "lab").replace(/[^\w-]+/g, "-"), pictures = [["Data space", this.plane.svg, "data"], [VIEW_TITLE(this), this.second.svg, this.state.view]];
     const row = (title, ...buttons) => el("tr", {}, el("th", { scope: "row" }, title), el("td", {}, buttons));
     const b = (text, label, act) => el("button", { type: "button", "aria-label": label, onclick: act }, text);
-    const file = (kind, text, label) => b(text, label, () => this.exportFile(kind));
+    const file = (kind, text, label) => b(text, label, () => this.exportFile(kind)), copy = (kind, text, label) => b(text, label, () => this.copyFile(kind));
     const code = el("pre", { class: "code", tabindex: "0", "aria-label": "Python code of this run" }, this.run.code);
     dialog(this.root, "Export", el("table", { class: "exports" }, el("tbody", {},
-      ...pictures.map(([title, svg, word]) => row(title, b("SVG", `${title} as SVG`, () => saveSvg(svg, `${name}-${word}`, this.title, this.line)), b("PNG", `${title} as PNG`, () => savePng(svg, `${name}-${word}`, this.title, this.line)))),
-      row("Points", file("csv", "CSV", "Points as CSV"), file("svmlight", "svmlight", "Points as svmlight")),
+      ...pictures.map(([title, svg, word]) => row(title, b("SVG", `${title} as SVG`, () => saveSvg(svg, `${name}-${word}`, this.title, this.line)), b("PNG", `${title} as PNG`, async () => download(`${name}-${word}.png`, "image/png", await pngOf(svg, this.title, this.line))),
+        b("copy", `Copy ${title}`, () => this.copy(title, pngOf(svg, this.title, this.line))))),
+      row("Points", file("csv", "CSV", "Points as CSV"), copy("csv", "copy", "Copy the rows as CSV"), file("svmlight", "svmlight", "Points as svmlight"), copy("svmlight", "copy", "Copy the rows as svmlight")),
       row("Run", file("trace", "trace (JSON)", "Run as trace"), file("replay", "replay page (HTML)", "Run as a page that replays it")),
-      row("Answer", file("model", "model (JSON)", "Model file"), file("proof", "proof (JSON)", "Proof file"), file("python", "Python", "Python file")))),
-    el("h3", {}, "The same in Python"), code, el("p", {}, b("Copy", "Copy the code", () => navigator.clipboard?.writeText(this.run.code))));
+      row("Answer", file("model", "model (JSON)", "Model file"), file("proof", "proof (JSON)", "Proof file"), copy("proof", "copy", "Copy the proof"), file("python", "Python", "Python file")))),
+    el("h3", {}, "The same in Python"), code, el("p", {}, b("Copy", "Copy the code", () => this.copy("the code", this.run.code))));
   }
 
   async _share() {
@@ -829,8 +894,8 @@ class Lab {
     const whole = !/[#&]d=local/.test(link);
     const field = el("textarea", { rows: 4, readonly: true, "aria-label": "Link" }, link);
     dialog(this.root, "Share", el("p", {}, whole ? "This link opens at this step with the same numbers, in any lab: replace what stands before # by the address of another one." : "These rows do not fit into a link (more than 60). Share the file beside it: the link knows its rows by a mark, and opens at this step once the file is open."), field,
-      el("p", {}, el("button", { type: "button", onclick: () => navigator.clipboard?.writeText(link) }, "Copy")),
-      el("p", { class: "quiet" }, "A page with fewer controls: ?hide=data,method,lift,settings,edit,lectures,share,export,transport,verdict,second,words,curves,table before the #."));
+      el("p", {}, el("button", { type: "button", onclick: () => this.copy("the link", link) }, "Copy")),
+      el("p", { class: "quiet" }, "A page with fewer controls: ?hide=data,method,lift,settings,edit,rows,lectures,share,export,transport,verdict,second,words,curves,table before the #."));
     field.select();
   }
 
@@ -872,7 +937,7 @@ class Lab {
     const acts = {
       " ": () => this.play(), ArrowRight: (e) => (e.shiftKey ? this.pass() : (this._halt(), this.next())), ArrowLeft: () => { this._halt(); this.back(); }, Home: () => this.seek(0), End: () => this.toEnd(),
       z: (e) => this.undoOnce(e.shiftKey), n: () => this._newPoint(), c: () => this.verify(), w: () => this._whyDialog(), e: () => this._exportDialog(), l: () => this._lectureDialog(), "?": () => this._helpDialog(),
-      p: () => { this.subBox.click(); }, v: () => { this.visitsBox.click(); }, h: () => { this.showHulls = !this.showHulls; this.redraw(); }, f: () => this._lay("swap"), g: () => this._lay("wide"), b: () => this.setPointer(POINTERS[(POINTERS.findIndex(([k]) => k === this.pointer) + 1) % POINTERS.length][0]),
+      p: () => { this.subBox.click(); }, v: () => { this.visitsBox.click(); }, k: () => this.nextKernel(), h: () => { this.showHulls = !this.showHulls; this.redraw(); }, f: () => this._lay("swap"), g: () => this._lay("wide"), b: () => this.setPointer(POINTERS[(POINTERS.findIndex(([k]) => k === this.pointer) + 1) % POINTERS.length][0]),
       "+": () => this.plane.zoom(0.8), "=": () => this.plane.zoom(0.8), "-": () => this.plane.zoom(1.25), ".": () => this.plane.fit(),
     };
     const handle = (event) => {

@@ -82,7 +82,7 @@ export class DataPlane {
     const width = Math.max(260, Math.min(900, Math.round(host.clientWidth))), flat = lab.frame.flat;
     const height = flat ? 190 : Math.round(Math.min(0.78 * width, Math.max(300, 0.62 * innerHeight)));
     const points = lab.state.table.X.map((x) => lab.project(x));
-    const all = points.length ? points : [[-1, -1], [1, 1]];
+    const all = points.length ? [...points, ...(lab.state.held?.X ?? []).map((x) => lab.project(x))] : [[-1, -1], [1, 1]];
     if (!this.box) this.box = around(all.length > 1 ? all : [...all, [all[0][0] + 1, all[0][1] + 1], [all[0][0] - 1, all[0][1] - 1]], width, height, !flat);
     if (flat) { this.box.y0 = -1; this.box.y1 = 1; }
     this.points = points;
@@ -286,7 +286,20 @@ export class DataPlane {
     if (p) make(this.c.over, "circle", { cx: this.c.x(p[0]), cy: this.lab.frame.flat ? this.c.y(0) : this.c.y(p[1]), r, class: kind });
   }
 
+  // Rows that are held out: hollow, and not there for the method.
+  _held() {
+    const { c, lab } = this, { held } = lab.state;
+    if (!held) return;
+    const at = held.X.map((x) => lab.project(x)), y = (v) => (lab.frame.flat ? c.y(0) : c.y(v));
+    for (const k of new Set(held.y)) {
+      const d = at.map(([u, v], i) => (held.y[i] === k ? marker(k, c.x(u), y(v), this.size - 1) : "")).join("");
+      make(c.over, "path", { d, class: "held", style: `fill:none;stroke:var(--c${k % 10})` });
+    }
+    for (const i of lab.heldNow()?.errors[lab.index] ?? []) make(c.over, "circle", { cx: c.x(at[i][0]), cy: y(at[i][1]), r: this.size + 4, class: "wrong" });
+  }
+
   _over() {
+    this._held();
     const { lab } = this, n = this.points.length, wrong = new Set(lab.errorsNow());
     if (n > 400) this.marks.forEach((node, i) => node.classList.toggle("is-wrong", wrong.has(i)));
     else for (const i of wrong) this._ring(i, this.size + 4, "wrong");
@@ -301,7 +314,7 @@ export class DataPlane {
     if (n <= 40) {
       this.points.forEach(([u, v], i) => {
         const name = lab.state.table.rows?.[i];
-        if (name) make(this.c.over, "text", { x: this.c.x(u) + this.size + 6, y: (lab.frame.flat ? this.c.y(0) - 12 : this.c.y(v) - 6), class: "halo row-name" }, name);
+        if (name && !/^row \d+$/.test(name)) make(this.c.over, "text", { x: this.c.x(u) + this.size + 6, y: (lab.frame.flat ? this.c.y(0) - 12 : this.c.y(v) - 6), class: "halo row-name" }, name);
       });
     }
   }
@@ -322,6 +335,7 @@ export class DataPlane {
     if (lab.curved && !this.zoned) item(line("line"), lab.run.present.length === 2 ? "f(x) = 0" : "border of the classes");
     if (lab.curved && lab.run.present.length === 2) { if (lab.method.key === "kernel-svm") item(line("street"), "f(x) = ±1"); }
     if (lab.street) { item(line("street"), "street, f = ±1"); item(line("slack"), "slack"); }
+    if (lab.state.held) item((s) => make(s, "path", { d: marker(0, 10, 10, 6), class: "held", style: "fill:none;stroke:var(--c0)" }), "held out");
     if (lab.errorsNow().length) item(ring("wrong"), "wrong side");
     if (lab.rowsNow().length) item(ring("row"), lab.rowsNow().length > 1 ? "rows of this step" : "row of this step");
     if (lab.alphaNow()) item(ring("support"), "support, by size of α");

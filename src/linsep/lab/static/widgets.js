@@ -52,6 +52,17 @@ export function download(name, media, content) {
   setTimeout(() => URL.revokeObjectURL(url), 5000);
 }
 
+// Text, or the promise of a picture, on the clipboard; false where the browser does not let.
+export async function copied(content) {
+  try {
+    if (typeof content === "string") await navigator.clipboard.writeText(content);
+    else await navigator.clipboard.write([new ClipboardItem({ "image/png": content })]);
+    return true;
+  } catch {
+    return false;
+  }
+}
+
 // The control of one setting; gives back the element, and calls `changed` with the new value.
 export function settingControl(setting, value, changed) {
   const { name, label, kind } = setting, id = newId("set");

@@ -11,13 +11,16 @@ export class Words {
     this.phases = el("ol", { class: "phases", "aria-label": "Sub-steps" });
     this.table = el("table", { class: "weights" }, el("caption", {}, "Weights"), el("tbody"));
     this.wrong = el("p", { class: "quiet" });
+    this.held = el("p", { class: "quiet held-out" });
     this.message = el("p", { class: "message" });
-    host.append(this.name, this.rule, this.phases, this.why, this.message, this.table, this.wrong);
+    host.append(this.name, this.rule, this.phases, this.why, this.message, this.table, this.wrong, this.held);
   }
 
   draw() {
     const { lab } = this, run = lab.run, t = lab.state.step;
     this.rule.textContent = lab.method?.rule ?? "";
+    const tested = lab.heldNow()?.errors[lab.index], { held } = lab.state;
+    this.held.textContent = !tested ? "" : `Held out: ${tested.length} of ${held.X.length} rows on the wrong side${tested.length ? `: ${tested.slice(0, 8).map((i) => held.rows[i]).join(", ")}${tested.length > 8 ? ", …" : ""}` : ""}.`;
     this.phases.hidden = !lab.state.sub || !run || run.row[t] < 0;
     if (!run) {
       this.name.textContent = lab.error ? "No run" : "…";
