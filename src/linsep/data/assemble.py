@@ -43,12 +43,16 @@ class Parts:
     groups: NDArray[np.int64] | None = None
 
 
-def plain_parts(X: NDArray[np.float64], y: NDArray[Any], layout: Layout) -> Parts:
-    """Parts of a table that is all numbers."""
-    names = [name for j, name in enumerate(layout.names) if j != layout.target]
+def plain_parts(
+    X: NDArray[np.float64], y: NDArray[Any], rows: tuple[str, ...] | None, layout: Layout
+) -> Parts:
+    """Parts of a table whose features are all numbers."""
+    apart = (layout.target, layout.row_names)
+    titles = None
+    if layout.header:
+        titles = tuple(name for j, name in enumerate(layout.names) if j not in apart)
     target = "y" if layout.target is None else layout.names[layout.target]
-    titles = tuple(names) if layout.header else None
-    return Parts(X, y, titles, None, target, list(layout.notes))
+    return Parts(X, y, titles, rows, target, list(layout.notes))
 
 
 def assemble(columns: list[Column], layout: Layout, source: Source, *, missing: str) -> Parts:
@@ -59,7 +63,10 @@ def assemble(columns: list[Column], layout: Layout, source: Source, *, missing: 
     features = [j for j in range(len(columns)) if j not in (layout.target, layout.row_names)]
     if not features:
         raise DataError(f"{source.path}: there is no column of features beside the labels.")
-    columns = [_signs(one, notes) if j in features else one for j, one in enumerate(columns)]
+    columns = [
+        one if j in (layout.target, layout.row_names) else _signs(one, notes)
+        for j, one in enumerate(columns)
+    ]
     text = [j for j in features if _is_text(columns[j], j, source)]
     if text:
         raise _text_error(columns, text, source)
@@ -180,10 +187,16 @@ def whole_rows(
         keep &= ~columns[at].missing
     if keep.all():
         return columns
-    if not keep.any():
-        raise DataError(f"{source.path}: every row has a missing value, no row is left.")
-    notes.append(f"{(~keep).sum()} of {keep.size} rows left out, a value is missing in them")
+    say_left_out(source.path, int((~keep).sum()), int(keep.sum()), notes)
     return [_rows_of(column, keep) for column in columns]
+
+
+def say_left_out(path: str, left_out: int, kept: int, notes: list[str]) -> None:
+    """How many rows have a gap; raise where all have."""
+    if not kept:
+        raise DataError(f"{path}: every row has a missing value, no row is left.")
+    if left_out:
+        notes.append(f"{left_out} of {left_out + kept} rows left out, a value is missing in them")
 
 
 def _rows_of(column: Column, keep: NDArray[np.bool_]) -> Column:

@@ -92,7 +92,7 @@ def read_arrow(
     )
     layout.numeric = [column.numbers is not None for column in columns]
     head = table.slice(0, 1000)
-    sample = [tuple(map(_as_text, head.column(j).to_pylist())) for j in range(len(columns))]
+    sample = {j: tuple(map(_as_text, head.column(j).to_pylist())) for j in range(len(columns))}
     find_roles(layout, sample, layout.names, target=target, names=names, features=features)
     for j, column in enumerate(columns):
         if column.numbers is not None and j not in (layout.target, layout.row_names):

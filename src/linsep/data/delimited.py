@@ -9,56 +9,107 @@ the one before, and the standard library knows the lines.
 from __future__ import annotations
 
 import re
+from itertools import islice
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from linsep.data import fast
-from linsep.data.columns import NUMBER, Column, Source, from_codes, from_texts, whole
-from linsep.data.layout import Layout, check_width, records
+from linsep.data.assemble import Parts, plain_parts, say_left_out
+from linsep.data.columns import (
+    Column,
+    Source,
+    as_labels,
+    from_codes,
+    from_texts,
+    is_missing,
+    is_number,
+    whole,
+)
+from linsep.data.layout import WIDE, Layout, check_width, records
+from linsep.errors import FormatError
 
 _COLD = 1 << 25  # bytes from which loading numba pays although pyarrow is good, too,
 _ALONE = 1 << 22  # and where there is no pyarrow
-_ROWWISE_COLUMNS = 4096  # columns from which rows are made, and not columns
+_MOST_OBJECTS = 100_000  # columns up to which each may be an object
+_DIGITS = re.compile(r"[-+.0-9eE,]*")
 SMALL = 1 << 16  # bytes up to which importing pyarrow costs more than it saves
 
 
-def read_numbers(data: bytes, layout: Layout) -> tuple[Any, Any] | None:
-    """Features and labels of a large table of plain numbers; None for any other table."""
-    plain = all(layout.numeric) and layout.row_names is None and layout.delimiter != " "
-    if not plain:
+def read_numbers(data: bytes, layout: Layout, *, missing: str) -> Parts | None:
+    """A large or wide table of plain numbers; None for any other table."""
+    if layout.delimiter == " ":
         return None
+    plain = all(layout.numeric) and layout.row_names is None
     quick = len(data) > SMALL and fast.pays(len(data), cold=_COLD if _arrow_is_there() else _ALONE)
-    if not quick:
-        return _wide_numbers(data, layout) if len(layout.names) > _ROWWISE_COLUMNS else None
-    start = data.find(b"\n", _first_line(data)[1]) + 1 if layout.header else 0
-    found = fast.parse_table(data, start, layout.delimiter, len(layout.names), layout.target)
-    if found is None:
-        return None
-    return found[0], np.empty(0) if layout.target is None else whole(found[1])
+    if plain and quick:
+        start = data.find(b"\n", _first_line(data)[1]) + 1 if layout.header else 0
+        found = fast.parse_table(data, start, layout.delimiter, len(layout.names), layout.target)
+        if found is not None:
+            y = np.empty(0) if layout.target is None else whole(found[1])
+            return plain_parts(found[0], y, None, layout)
+    return _by_rows(data, layout, missing) if len(layout.names) > WIDE else None
 
 
-def _wide_numbers(data: bytes, layout: Layout) -> tuple[Any, Any] | None:
-    """The same for a table of so many columns that an object for each of them would cost most."""
+def _by_rows(data: bytes, layout: Layout, missing: str) -> Parts | None:
+    """The same of so many columns that an object for each of them would cost most.
+
+    Labels and names of rows may be texts. Where another cell is no number, None, so that columns
+    are looked at; of a table that is too wide for that, it is refused.
+    """
     width = len(layout.names)
-    rows: list[Any] = []
-    for line, cells in records(layout.path, data.decode("utf-8"), layout.delimiter):
-        check_width(layout.path, line, cells, width)
-        if layout.header and not rows:
-            rows.append(np.zeros(0))
+    target = -1 if layout.target is None else layout.target
+    apart = {j: list[str]() for j in (layout.target, layout.row_names) if j is not None}
+    places = sorted(apart)
+    lines = data.count(b"\n") + data.count(b"\r") + 1
+    X = np.empty((min(lines, len(data) // width + 1), width - len(apart)))  # a cell takes a byte
+    n, left_out = 0, 0
+    rows = records(layout.path, data.decode("utf-8"), layout.delimiter)
+    for line, cells in islice(rows, int(layout.header), None):
+        check_width(layout.path, line, len(cells), width)
+        texts = {j: cells.pop(j) for j in reversed(places)}
+        numbers = _plain_numbers(cells)
+        gap = numbers is None and any(map(is_missing, cells))
+        if missing == "drop" and (gap or is_missing(texts.get(target, "0"))):
+            left_out += 1
             continue
-        if not all(map(NUMBER.fullmatch, cells)):
+        if numbers is None and width <= _MOST_OBJECTS:
             return None
-        rows.append(np.array(list(map(float, cells))))
-    table = np.array(rows[1:] if layout.header else rows)
-    if not np.isfinite(table).all():
+        if numbers is None:
+            at = next(j for j, cell in enumerate(cells) if not is_number(cell))
+            told = cells[at]
+            for j in places:
+                at += j <= at
+            raise FormatError(
+                f"{layout.path}:{line}:{at + 1}: {told!r} in column {layout.names[at]!r} is no "
+                f"number; of more than {_MOST_OBJECTS} columns all but labels and names of rows "
+                "have to be. Correct the cell, or leave out the row or the column."
+            )
+        X[n] = numbers
+        n += 1
+        for j, cell in texts.items():
+            apart[j].append(cell)
+
+    say_left_out(layout.path, left_out, n, layout.notes)
+    y, names = np.empty(0), None
+    if target in apart:
+        column = from_texts(layout.names[target], apart[target], keep_text=True)
+        y = as_labels(column, target, _source(data, layout))
+    if layout.row_names is not None:
+        names = tuple(apart[layout.row_names])
+    return plain_parts(X[:n], y, names, layout)
+
+
+def _plain_numbers(cells: list[str]) -> NDArray[np.float64] | None:
+    """The cells of a row if all of them are finite numbers."""
+    if _DIGITS.fullmatch(",".join(cells)) is None:
         return None
-    if layout.target is None:
-        return table, np.empty(0)
-    labels = table[:, layout.target]
-    if (np.abs(labels) >= 2.0**53).any():  # as doubles, different labels might become one
+    try:
+        numbers = np.fromiter(map(float, cells), np.float64, len(cells))
+    except ValueError:
         return None
-    return np.delete(table, layout.target, axis=1), whole(labels)
+    return numbers if np.isfinite(numbers).all() else None
 
 
 def read_columns(data: bytes, layout: Layout) -> tuple[list[Column], Source]:
@@ -68,12 +119,15 @@ def read_columns(data: bytes, layout: Layout) -> tuple[list[Column], Source]:
         columns = _by_arrow(data, layout)
     if columns is None:
         columns = _by_csv(data, layout)
+    return columns, _source(data, layout)
 
+
+def _source(data: bytes, layout: Layout) -> Source:
     def line_of(row: int) -> int:
         lines = records(layout.path, data.decode("utf-8"), layout.delimiter)
         return next(n for k, (n, _) in enumerate(lines) if k == row + layout.header)
 
-    return columns, Source(layout.path, line_of)
+    return Source(layout.path, line_of)
 
 
 def _roles(layout: Layout) -> list[bool]:
@@ -89,8 +143,7 @@ def _by_csv(data: bytes, layout: Layout) -> list[Column]:
         if skip:
             skip = False
             continue
-        if len(cells) != width:
-            check_width(layout.path, line, cells, width)
+        check_width(layout.path, line, len(cells), width)
         rows.append(cells)
     return [
         from_texts(name, texts, keep_text=keep)

@@ -9,9 +9,9 @@ import csv
 import difflib
 import io
 import re
-from collections.abc import Collection, Iterator, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import numpy as np
@@ -25,6 +25,9 @@ SAMPLE = 1 << 16  # bytes looked at
 _TARGETS = ("y", "label", "labels", "class", "target")
 _ROW_NAMES = ("name", "names", "id", "sample", "row", "index", "rowname", "rownames", "row.names")
 _ROWS, _CELLS = 300, 6000  # rows and cells looked at
+WIDE = 4096  # columns from which only the first and the last are looked at, and rows are made
+_MOST_COLUMNS = 1 << 24
+_NOTES = 20  # about columns of one name
 _FEW_LABELS = 10  # different whole numbers that pass as labels in a table of any length
 
 Choice = str | int | bool | None
@@ -36,7 +39,7 @@ class Layout:
 
     path: str
     delimiter: str
-    names: list[str]
+    names: Sequence[str]
     header: bool
     target: int | None
     row_names: int | None
@@ -106,36 +109,50 @@ def find_layout(
         delimiter = _find_delimiter(path, text, ending)
     elif len(delimiter) != 1 or delimiter in '"\r\n':
         raise SettingError(f"delimiter is {delimiter!r}; one character is needed.")
-    rows = list(islice(records(path, text, delimiter), _ROWS + 1))
-    if not rows:
+    if text[: (text.find("\n") + 1 or len(text))].count(delimiter) >= _MOST_COLUMNS:
+        raise FormatError(
+            f"{path}:1:1: the first line has more than {_MOST_COLUMNS} cells; write such rows as "
+            "svmlight or npz, or set the delimiter if this is not one."
+        )
+    found = islice(records(path, text, delimiter), _ROWS + 1)
+    first = next(found, None)
+    if first is None:
         raise FormatError(f"{path}:1:1: there is no row, only blanks and quotes.")
+    rows = [(number, len(row), _ends(row)) for number, row in chain([first], found)]
     if not whole and len(rows) > 1:
         rows.pop()  # may be half of a quoted cell
-    del rows[max(50, min(_ROWS, _CELLS // len(rows[0][1]))) :]
-    numbers = [number for number, _ in rows]
-    cells = [row for _, row in rows]
-    widths = [len(row) for row in cells[:20]]
-    width = max(set(widths), key=widths.count) if len(cells) > 2 else widths[-1]
-    titles = _header(cells, width, asked=header)
-    body = cells if titles is None else cells[1:]
+    del rows[max(50, min(_ROWS, _CELLS // rows[0][1])) :]
+    widths = [width for _, width, _ in rows[:20]]
+    width = max(set(widths), key=widths.count) if len(rows) > 2 else widths[-1]
+    titles = _header(first[1], [row for _, _, row in rows[1:]], width, asked=header)
+    body = rows if titles is None else rows[1:]
     if not body:
-        raise FormatError(f"{path}:{numbers[0]}:1: there is a header but no row below it.")
-    for number, row in zip(numbers[len(cells) - len(body) :], body):
-        check_width(path, number, row, width)
+        raise FormatError(f"{path}:{first[0]}:1: there is a header but no row below it.")
+    if titles is not None:
+        check_width(path, first[0], len(titles), width)
+    for number, cells, _ in body:
+        check_width(path, number, cells, width)
     layout = Layout(path, delimiter, [], titles is not None, None, None, [])
     if titles is not None and header is None and all(map(NUMBER.fullmatch, titles)):
         layout.notes.append("the first line 0, 1, 2, ... was taken for a header")
     layout.names = _unique_names(titles, width, layout.notes)
-    columns = list(zip(*body))
-    layout.numeric = [all(map(is_number, column)) for column in columns]
+    columns = dict(zip(_ends(range(width)), zip(*(row for _, _, row in body))))
+    layout.numeric = [True] * width
+    for j, column in columns.items():
+        layout.numeric[j] = all(map(is_number, column))
     find_roles(layout, columns, titles, target=target, names=names, features=features)
     return layout
 
 
+def _ends(row: Any) -> Any:
+    """The cells of a row that are looked at: all of them, unless they are very many."""
+    return row if len(row) <= WIDE else [*row[: WIDE // 2], *row[-(WIDE // 2) :]]
+
+
 def find_roles(
     layout: Layout,
-    columns: list[tuple[str, ...]],
-    titles: list[str] | None,
+    columns: Mapping[int, tuple[str, ...]],
+    titles: Sequence[str] | None,
     *,
     target: Choice,
     names: Choice,
@@ -156,12 +173,12 @@ def find_roles(
     layout.target = _find_target(layout, columns, target)
 
 
-def check_width(path: str, line: int, row: Sequence[str], width: int) -> None:
+def check_width(path: str, line: int, cells: int, width: int) -> None:
     """Every row has as many cells as the first."""
-    if len(row) != width:
-        cells = "1 cell" if len(row) == 1 else f"{len(row)} cells"
+    if cells != width:
+        found = count(cells, "cell")
         raise FormatError(
-            f"{path}:{line}:{min(len(row), width) + 1}: {cells} where the other rows have "
+            f"{path}:{line}:{min(cells, width) + 1}: {found} where the other rows have "
             f"{width}; complete the row, delete it, or quote a cell that holds the delimiter."
         )
 
@@ -201,23 +218,25 @@ def _find_delimiter(path: str, text: str, ending: str) -> str:
 # -- header -------------------------------------------------------------------------------------
 
 
-def _header(cells: list[list[str]], width: int, *, asked: bool | None) -> list[str] | None:
-    first = cells[0]
+def _header(
+    first: list[str], rest: list[list[str]], width: int, *, asked: bool | None
+) -> list[str] | None:
     if asked is False:
         return None
     if len(first) == width - 1:
         first = ["", *first]  # R leaves the name of the row names out
-    if asked or (len(first) == width and _looks_like_header(first, cells[1:])):
+    if asked or (len(first) == width and _looks_like_header(first, rest)):
         return first
     return None
 
 
 def _looks_like_header(first: list[str], rest: list[list[str]]) -> bool:
+    places, first = _ends(range(len(first))), _ends(first)
     text = [not is_missing(cell) and not NUMBER.fullmatch(cell) for cell in first]
     rest = [row for row in rest if len(row) == len(first)]
     if not rest:
         return all(text)
-    numbered = [cell == str(j) for j, cell in enumerate(first)]
+    numbered = [cell == str(j) for j, cell in zip(places, first)]
     if sum(numbered) > 2 and all(n or t for n, t in zip(numbered, text)):
         # pandas numbers columns 0, 1, 2, ...; some may have got a name
         return any(not cell.isdigit() for cell, n in zip(rest[0], numbered) if n)
@@ -235,14 +254,34 @@ def _numeric(cell: str) -> bool:
     return NUMBER.fullmatch(cell) is not None
 
 
-def _unique_names(titles: list[str] | None, width: int, notes: list[str]) -> list[str]:
-    names = [title or f"x{j + 1}" for j, title in enumerate(titles or [""] * width)]
+@dataclass(frozen=True)
+class _Numbered(Sequence[str]):
+    """x1, x2, ... as names of so many columns."""
+
+    width: int
+
+    def __len__(self) -> int:
+        return self.width
+
+    def __getitem__(self, at: Any) -> Any:
+        names = range(1, self.width + 1)[at]
+        return f"x{names}" if isinstance(names, int) else [f"x{j}" for j in names]
+
+
+def _unique_names(titles: list[str] | None, width: int, notes: list[str]) -> Sequence[str]:
+    if titles is None:
+        return _Numbered(width)
+    names = [title or f"x{j + 1}" for j, title in enumerate(titles)]
+    if len(set(names)) == width:
+        return names
     seen: set[str] = set()
+    times: dict[str, int] = {}
     for j, name in enumerate(names):
-        fresh, count = name, 2
+        fresh = name
         while fresh in seen:
-            fresh, count = f"{name}.{count}", count + 1
-        if fresh != name:
+            times[name] = times.get(name, 1) + 1
+            fresh = f"{name}.{times[name]}"
+        if fresh != name and len(notes) < _NOTES:
             notes.append(f"a second column {name!r} is called {fresh!r}")
         seen.add(fresh)
         names[j] = fresh
@@ -276,8 +315,8 @@ def position(layout: Layout, choice: str | int, role: str) -> int:
 
 def _find_names(
     layout: Layout,
-    columns: list[tuple[str, ...]],
-    titles: list[str] | None,
+    columns: Mapping[int, tuple[str, ...]],
+    titles: Sequence[str] | None,
     asked: Choice,
     target: Choice,
 ) -> int | None:
@@ -287,7 +326,7 @@ def _find_names(
         raise SettingError("names is True; give the name or number of a column, or False.")
     if asked is not None:
         return position(layout, asked, "names")
-    if titles is None or len(columns) < 2 or target in (0, titles[0]):
+    if titles is None or len(layout.names) < 2 or target in (0, titles[0]):
         return None
     text = not any(layout.numeric[:1])
     named = text and titles[0].lower() in _ROW_NAMES and len(set(columns[0])) == len(columns[0])
@@ -308,7 +347,9 @@ def target_by_name(titles: Sequence[str]) -> str | None:
     return None if found is None else titles[lower.index(found)]
 
 
-def _find_target(layout: Layout, columns: list[tuple[str, ...]], asked: Choice) -> int | None:
+def _find_target(
+    layout: Layout, columns: Mapping[int, tuple[str, ...]], asked: Choice
+) -> int | None:
     if asked is False:
         return None
     if asked is True:
@@ -319,7 +360,7 @@ def _find_target(layout: Layout, columns: list[tuple[str, ...]], asked: Choice) 
     if named is not None:
         layout.notes.append(f"labels: column {named!r}, by its name")
         return list(layout.names).index(named)
-    free = [j for j in range(len(columns)) if j != layout.row_names]
+    free = [j for j in range(len(layout.names)) if j != layout.row_names]
     if len(free) < 2:
         raise DataError(
             f"{layout.path}: there is one column, {layout.names[free[0]]!r}, where features and "

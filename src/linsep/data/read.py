@@ -13,7 +13,7 @@ from numpy.typing import NDArray
 from linsep.core.boundary import boundary
 from linsep.core.sources import fetch
 from linsep.core.words import count
-from linsep.data.assemble import Parts, assemble, plain_parts
+from linsep.data.assemble import Parts, assemble
 from linsep.data.files import check_text, ending_of, unpacked, utf8
 from linsep.data.layout import Choice
 from linsep.data.table import Table
@@ -169,10 +169,10 @@ def _delimited(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
         delimiter=asked.delimiter,
     )  # fmt: skip
     layout.notes[:0] = told
-    found = read_numbers(data, layout)
+    found = read_numbers(data, layout, missing=asked.missing)
     if found is not None:
-        check_features(found[0], data, layout)
-        return plain_parts(*found, layout)
+        check_features(found.X, data, layout)
+        return found
     columns, place = read_columns(data, layout)
     check_columns(columns, data, layout)
     return assemble(columns, layout, place, missing=asked.missing)

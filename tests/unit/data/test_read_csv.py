@@ -8,6 +8,8 @@ import csv
 import gzip
 import io
 import lzma
+import time
+import tracemalloc
 from pathlib import Path
 from typing import Any
 
@@ -24,13 +26,14 @@ QUICK = settings(
 )
 
 
-READERS = ("standard", "pyarrow", "compiled")
+READERS = ("standard", "pyarrow", "compiled", "rows")
 ALL = pytest.mark.parametrize("reader", READERS)
 
 
 def use(patch: Any, reader: str) -> None:
     """Have one of the readers tried first, whatever the size of the file."""
     patch.setattr(delimited, "SMALL", 1 << 30 if reader == "standard" else -1)
+    patch.setattr(delimited, "WIDE", 0 if reader == "rows" else 4096)
     patch.setattr(fast, "pays", lambda size, cold=0: reader == "compiled")
 
 
@@ -278,6 +281,39 @@ def test_encodings_and_lines_before_the_table(
 def test_ragged_row_far_down_is_found_by_both_readers(put: Any) -> None:
     path = put("a,b,y\n" + "1,2,0\n" * 20_000 + "1,2\n" + "1,2,1\n" * 10)
     assert error_of(path).startswith("t.csv:20002:3: 2 cells where the other rows have 3")
+
+
+@pytest.mark.parametrize(
+    ("lines", "told"),
+    [
+        (["," * 300_000], "t.csv:1:1: '' in column 'x1' is no number"),
+        (["1," * 300_000 + "a", "1," * 300_000 + "b", "1,z" + ",1" * 299_999], "t.csv:3:2: 'z'"),
+        (["1," * (1 << 24)], "t.csv:1:1: the first line has more than 16777216 cells"),
+        (["a," * 300_000, "," * 300_000], "t.csv:2:1: '' in column 'a' is no number"),
+        (["a,b,c", "1,2", "3,4", "5,6"], "t.csv:1:3: 3 cells where the other rows have 2"),
+    ],
+)  # fmt: skip
+def test_wide_tables_are_refused_at_once(put: Any, lines: list[str], told: str) -> None:
+    path = put("\n".join(lines))
+    header = True if lines[0][0] == "a" else None
+    start = time.process_time()
+    assert error_of(path, header=header, names=False).startswith(told)
+    assert time.process_time() - start < 10  # far more than it takes; hours were
+
+
+def test_wide_tables_are_read_in_little_memory(put: Any) -> None:
+    """Names of rows, 20 000 columns of numbers, and labels that are texts."""
+    cells = [[f"{i}.{j % 10}" for j in range(20_000)] for i in range(3)]
+    titles = ",".join(["", *(f"g{j}" for j in range(20_000)), "kind"])
+    rows = [",".join([f"r{i}", *cells[i], "ab"[i % 2]]) for i in range(3)]
+    tracemalloc.start()
+    table = read(put("\n".join([titles, *rows])))
+    peak = tracemalloc.get_traced_memory()[1]
+    tracemalloc.stop()
+    assert np.array_equal(table.X, np.array(cells, dtype=float))
+    assert table.row_names == ("r0", "r1", "r2") and table.y.tolist() == ["a", "b", "a"]
+    assert table.feature_names is not None and table.feature_names[19_999] == "g19999"
+    assert peak < 400 * 20_000  # bytes a column; an object for each took 4000
 
 
 def test_folder_and_missing_path_say_what_to_do(put: Any, tmp_path: Path) -> None:
