@@ -12,6 +12,7 @@ from sklearn.svm import LinearSVC
 
 import linsep
 from linsep.cli.main import main
+from linsep.proofs import softmax
 
 
 @pytest.fixture
@@ -121,3 +122,23 @@ def test_a_forged_learner_of_kesler_is_found(uneven, tmp_path, capsys):
         capsys.readouterr()
         assert main(["verify", str(path), uneven]) == 1
         assert words in capsys.readouterr().out
+
+
+def test_a_bound_of_very_many_classes_is_announced_or_not_asked_for(tmp_path, capsys, monkeypatch):
+    rng = np.random.default_rng(3)
+    y = np.arange(60) % 3
+    X = rng.normal(size=(60, 2)) + y[:, None]
+    np.savetxt(tmp_path / "t.csv", np.column_stack([X, y]), delimiter=",", fmt="%.17g")
+    run = ["fit", str(tmp_path / "t.csv"), "-q", "-a", "logistic-regression"]
+    assert main([*run, "-o", str(tmp_path / "m.json")]) == 0
+    monkeypatch.setattr(softmax, "bound_seconds", lambda problem: 1000.0)
+    model = linsep.load(tmp_path / "m.json")
+    assert linsep.certify(model, X, y).lower_bound == 0.0  # ten seconds do not hold it
+    assert linsep.certify(model, X, y, time_limit=None).lower_bound > 0
+    capsys.readouterr()
+    assert main(["verify", str(tmp_path / "m.json"), str(tmp_path / "t.csv")]) == 0
+    assert "the bound of 3 classes again: about 1000 seconds" in capsys.readouterr().err
+    assert main([*run, "--time-limit", "30", "-o", str(tmp_path / "m.json")]) == 0  # has no bound
+    capsys.readouterr()
+    assert main(["verify", str(tmp_path / "m.json"), str(tmp_path / "t.csv")]) == 0
+    assert "again" not in capsys.readouterr().err

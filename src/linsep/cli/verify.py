@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Any, Protocol
 import numpy as np
 
 from linsep.cli import streams
-from linsep.cli.common import check_features, emit, fitted_to, framed, numbers_of
+from linsep.cli.common import check_features, emit, fitted_to, framed, narrate, numbers_of
 from linsep.cli.lifting import lifted
 from linsep.cli.models import model_and_data
 from linsep.core.boundary import boundary
@@ -254,7 +254,10 @@ def _gap(problem: Problem, model: object, told: Any) -> tuple[Any, list[str]]:
 
     labels = problem.classes[problem.label]
     weight = None if (problem.weight == 1).all() else problem.weight
-    found = linsep.certify(model, problem.matrix, labels, sample_weight=weight, tol=1e-9)
+    found = linsep.certify(
+        model, problem.matrix, labels, sample_weight=weight, tol=1e-9,
+        time_limit=_bound_limit(problem, model, told),
+    )  # fmt: skip
     wrong = _beyond(found, told)
     parts = getattr(told, "parts", ())
     if parts and len(parts) != len(found.parts):
@@ -269,6 +272,22 @@ def _gap(problem: Problem, model: object, told: Any) -> tuple[Any, list[str]]:
     if hasattr(found, "violation") and told.violation < 0.999 * found.violation - 1e-9:
         wrong.append(f"violation: found {found.violation:.8g}, stored {told.violation:.8g}")
     return found, wrong
+
+
+_LIMIT = 10.0  # seconds for a bound, or what one of very many classes takes
+
+
+def _bound_limit(problem: Problem, model: object, told: Any) -> float:
+    """Seconds that the bound may take; where they are many, they are announced."""
+    from linsep.proofs.softmax import bound_seconds
+
+    softmax = isinstance(model, LogisticRegression) and model.kernel is None and not problem.binary
+    if not softmax or not told.lower_bound > 0:  # that losses are no less than 0 is known
+        return _LIMIT
+    seconds = bound_seconds(problem)
+    if seconds > _LIMIT:
+        narrate(f"proving the bound of {problem.K} classes again: about {seconds:.0f} seconds")
+    return max(_LIMIT, seconds)
 
 
 def _beyond(found: Any, told: Any) -> list[str]:

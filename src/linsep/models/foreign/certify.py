@@ -100,7 +100,8 @@ def certify(
         When the margins of the model itself do not prove it to be this close to the best one, a
         dual solver looks for a better bound.
     time_limit : float or None, default=10.0
-        Seconds for that search.
+        Seconds for that search. A softmax model of thousands of classes has no bound but 0 where
+        finding one would take longer.
 
     Returns
     -------
@@ -617,12 +618,16 @@ def bounded_logistic(
 def bounded_softmax(
     problem: Problem, a: Array, C: float, reference: int | None, tol: float, limit: float | None
 ) -> Gap:
-    """The same for a softmax model."""
-    from linsep.proofs.softmax import softmax_gap
+    """The same for a softmax model; without a bound where the time cannot hold one."""
+    from linsep.proofs.softmax import bound_seconds, softmax_gap
 
-    report = softmax_gap(problem, a, C, reference=reference)
-    if report.relative_gap <= tol:
+    seconds = 0.0 if limit is None else bound_seconds(problem)
+    bounded = limit is None or seconds <= limit
+    report = softmax_gap(problem, a, C, reference=reference, bounded=bounded)
+    if report.relative_gap <= tol or not bounded:
         return report
+    if limit is not None:
+        limit -= seconds  # once more for the model that is found
     found = _solved(problem, C, tol, reference, limit)
     return _raised(report, softmax_gap(problem, found, C, reference=reference).lower_bound)
 
