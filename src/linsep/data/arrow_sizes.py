@@ -220,9 +220,7 @@ def _whole(data: bytes, at: int, depth: int = 0) -> tuple[dict[int, Any], int]:
         found[field], at = _inside(data, at, kind, depth)
 
 
-def _inside(
-    data: bytes, at: int, kind: int, depth: int, *, alone: bool = False
-) -> tuple[Any, int]:
+def _inside(data: bytes, at: int, kind: int, depth: int, *, alone: bool = False) -> tuple[Any, int]:
     if depth > 20:
         raise ValueError("structs in structs in structs")
     if kind in (4, 5, 6):
