@@ -122,7 +122,8 @@ def _is_text(column: Column, at: int, source: Source) -> bool:
     header = ", or say header=True if the first line is a header" if row == 0 else ""
     raise FormatError(
         f"{source.place(row, at)}: {text!r} in column {column.name!r} {_what_is_wrong(text)}"
-        f"correct the cell{header}."
+        f"correct the cell{header}.",
+        options={", or say header=True if the first line is a header": ""},
     )
 
 
@@ -169,6 +170,13 @@ def _refuse_gaps(columns: list[Column], features: list[int], source: Source) -> 
     row, at = min((int(np.flatnonzero(missing)[0]), at) for at, missing in gaps.items())
     column = columns[at]
     assert column.codes is not None
+    empty = [columns[at].name for at, missing in gaps.items() if missing.all()]
+    if empty:
+        raise TextColumnError(
+            f"{source.place(row, at)}: column {empty[0]!r} is empty; leave it out. {_TABLES} "
+            "(pip install 'linsep[study]').",
+            options={_TABLES: "linsep fit, check, trace and study leave it out"},
+        )
     total = sum(int(missing.sum()) for missing in gaps.values())
     count = "the only one" if total == 1 else f"{total} values are missing in all"
     raise FormatError(

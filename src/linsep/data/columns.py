@@ -19,8 +19,12 @@ _MISSING = frozenset({"", "?", "...", "na", "n/a", "n.a.", "nan", "-nan", "null"
     "#na",
     "#n/a",
     "#nv",
+    "#value!",
+    "#ref!",
+    "#div/0!",
+    "missing",
 }
-_DASHES = frozenset({"-", "--", "---", "\u2013", "\u2014"})
+_DASHES = frozenset({"-", "--", "---", "\u2013", "\u2014", ".", "..", "*"})
 _INTEGER = re.compile(r"[+-]?[0-9]+")
 PYTHON_DIGITS = 4000  # up to which Python converts an integer
 
@@ -74,7 +78,7 @@ def is_missing(text: str) -> bool:
 
 
 def is_dash(text: str) -> bool:
-    """True for a dash, which is no value among numbers and dates; among texts it is one of them."""
+    """True for dashes and points, no values among numbers and dates; among texts they are some."""
     return text in _DASHES
 
 

@@ -9,6 +9,7 @@ import csv
 import difflib
 import io
 import re
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from itertools import chain, islice
@@ -18,17 +19,28 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.words import count
-from linsep.data.columns import NUMBER, PYTHON_DIGITS, Column, is_missing, is_number
+from linsep.data.columns import NUMBER, PYTHON_DIGITS, Column, is_dash, is_missing, is_number
 from linsep.errors import DataError, FormatError, SettingError
 
 SAMPLE = 1 << 16  # bytes looked at
-_TARGETS = ("y", "label", "labels", "class", "target")
+_TARGETS = (
+    "y", "label", "labels", "target", "species", "survived", "diagnosis", "churn", "outcome",
+    "class",
+)  # fmt: skip
 _ROW_NAMES = ("name", "names", "id", "sample", "row", "index", "rowname", "rownames", "row.names")
 _ROWS, _CELLS = 300, 6000  # rows and cells looked at
 WIDE = 4096  # columns from which only the first and the last are looked at, and rows are made
 _MOST_COLUMNS = 1 << 24
 _NOTES = 20  # about columns of one name
 _FEW_LABELS = 10  # different whole numbers that pass as labels in a table of any length
+_CODES = 0.8  # share of the numbers from 0 or 1 on that occur, from which they are codes of classes
+_UNIT = re.compile(r"\[.*\]|\(.*\)|-|%|[^\W\d_][\w/*.^\u00b0\u00b2\u00b3-]{0,11}|\u00b0\w?")
+_TOTAL = re.compile(
+    r"(?:grand |sub)?(?:totals?|sum|average|mean|median|count|summe|gesamt|mittelwert|durchschnitt"
+    r"|somme|moyenne)\s*:?",
+    re.IGNORECASE,
+)
+_REMARK = re.compile(rb"(?:#|\|[0-9]+x[0-9]+ ).*", re.DOTALL)  # the second: UCI's adult.test
 
 Choice = str | int | bool | None
 
@@ -45,6 +57,8 @@ class Layout:
     row_names: int | None
     numeric: list[bool]
     notes: list[str] = field(default_factory=list)
+    units: int = 0
+    """Line below the header that holds no row, 0 if there is none."""
 
 
 def records(path: str, text: str, delimiter: str) -> Iterator[tuple[int, list[str]]]:
@@ -89,7 +103,54 @@ def without_preamble(data: bytes, notes: list[str]) -> bytes:
 
 
 def _is_remark(line: bytes, at: int) -> bool:
-    return line.startswith(b"#") or (at == 0 and re.fullmatch(rb"sep=.\s*", line) is not None)
+    if at == 0 and re.fullmatch(rb"sep=.\s*", line) is not None:
+        return True
+    return _REMARK.fullmatch(line) is not None
+
+
+def laid_out(
+    path: str, data: bytes, ending: str, told: list[str], **choices: Any
+) -> tuple[bytes, Layout]:
+    """The text without lines that are no rows, and what it looks like.
+
+    Left out are remarks before the table, units beneath the titles, and at the foot totals and
+    lines without any cell; what was told before stands first among the notes.
+    """
+    data = without_preamble(data, told)
+    layout = find_layout(path, data, ending, **choices)
+    if layout.units:
+        at = 0
+        for _ in range(layout.units - 1):
+            at = data.find(b"\n", at) + 1
+        end = data.find(b"\n", at)
+        data = data[:at] + data[end:]  # lines keep their numbers
+    data = _without_foot(data, layout)
+    layout.notes[:0] = told
+    return data, layout
+
+
+def _without_foot(data: bytes, layout: Layout) -> bytes:
+    """The text without totals at its end, and without lines of nothing but delimiters."""
+    left_out = []
+    while layout.delimiter != " ":
+        text = data.rstrip()
+        at = text.rfind(b"\n") + 1
+        line = text[at:].decode("utf-8", "replace")
+        if not at or '"' in line or len(line) > SAMPLE:
+            break
+        cells = [cell.strip() for cell in line.split(layout.delimiter)]
+        words = [cell for cell in cells if cell and not is_number(cell)]
+        if any(cells):
+            if len(cells) != len(layout.names) or not words or not _TOTAL.fullmatch(words[0]):
+                break
+            if data.count(words[0].encode()) > 1:  # a category of that name
+                break
+            left_out.append(words[0])
+        data = data[:at]
+    if left_out:
+        named = ", ".join(map(repr, reversed(left_out)))
+        layout.notes.append(f"{count(len(left_out), 'line')} at the foot left out: {named}")
+    return data
 
 
 def find_layout(
@@ -133,6 +194,11 @@ def find_layout(
     for number, cells, _ in body:
         check_width(path, number, cells, width)
     layout = Layout(path, delimiter, [], titles is not None, None, None, [])
+    if titles is not None and _are_units(body[0][2], [row for _, _, row in body[1:]]):
+        layout.units = body[0][0]
+        shown = ", ".join(cell for cell in body[0][2][:4] if cell)
+        layout.notes.append(f"the line of units below the titles left out: {shown}")
+        body = body[1:]
     if titles is not None and header is None and all(map(NUMBER.fullmatch, titles)):
         layout.notes.append("the first line 0, 1, 2, ... was taken for a header")
     layout.names = _unique_names(titles, width, layout.notes)
@@ -224,10 +290,28 @@ def _header(
     if asked is False:
         return None
     if len(first) == width - 1:
-        first = ["", *first]  # R leaves the name of the row names out
+        ends = all(row[-1] == "" for row in rest)  # each row ends with a delimiter
+        first = [*first, ""] if ends else ["", *first]  # R leaves out the name of the row names
     if asked or (len(first) == width and _looks_like_header(first, rest)):
         return first
     return None
+
+
+def _are_units(first: list[str], rest: list[list[str]]) -> bool:
+    """Whether the line below the titles holds units: new words where all others are numbers."""
+    if len(rest) < 3:
+        return False
+    numbers = texts = 0
+    for cell, column in zip(first, zip(*rest)):
+        given = [one for one in column if not is_missing(one)]
+        if given and all(map(is_number, given)):
+            if cell and _UNIT.fullmatch(cell) is None:
+                return False
+            numbers += bool(cell)
+        elif cell in given and cell:
+            return False  # a value as in other rows
+        texts += bool(cell) and not is_dash(cell)
+    return numbers > 0 and texts > 0
 
 
 def _looks_like_header(first: list[str], rest: list[list[str]]) -> bool:
@@ -360,7 +444,9 @@ def _find_target(
     if named is not None:
         layout.notes.append(f"labels: column {named!r}, by its name")
         return list(layout.names).index(named)
-    free = [j for j in range(len(layout.names)) if j != layout.row_names]
+    free = [j for j in columns if j != layout.row_names]  # of very many those at both ends
+    while len(free) > 2 and not any(columns[free[-1]]):
+        free.pop()  # behind the last delimiter of every row there is nothing
     if len(free) < 2:
         raise DataError(
             f"{layout.path}: there is one column, {layout.names[free[0]]!r}, where features and "
@@ -370,20 +456,59 @@ def _find_target(
     last, first = free[-1], free[0]
     text = not layout.numeric[first]
     good = _repeats(columns[last]) if text else _label_like(columns[last])
-    if not good and _repeats(columns[first]) and (text or layout.numeric[last]):
+    still = not layout.header and len(set(columns[last])) == 1  # a dark corner of every picture
+    other = _repeats(columns[first]) and (text or layout.numeric[last])
+    if other and (not good or (still and len(set(columns[first])) > 1)):
         layout.notes.append(
             f"labels: the first column {layout.names[first]!r}, because the last one does "
             "not look like labels; name another as the target"
         )
         return first
-    if not _label_like(columns[last]) and not all(_whole(cell) for cell in columns[last]):
-        raise DataError(
-            f"{layout.path}: no column looks like labels; the last one, {layout.names[last]!r}, "
+    amount = _is_amount(columns[last])
+    if amount or not (_label_like(columns[last]) or all(map(_whole, columns[last]))):
+        raise _no_labels(layout, columns, free, amount=amount)
+    layout.notes.append(f"labels: the last column {layout.names[last]!r}")
+    return last
+
+
+def _is_amount(column: tuple[str, ...]) -> bool:
+    """Whether whole numbers are measured, such as ages: many, and no codes from 0 or 1 on."""
+    different = set(column)
+    if len(different) <= _FEW_LABELS or not all(map(is_number, different)):
+        return False
+    numbers = [float(cell) for cell in different]
+    codes = min(numbers) in (0.0, 1.0) and len(different) > _CODES * (max(numbers) + 1)
+    return not codes and all(number.is_integer() for number in numbers)
+
+
+def _no_labels(
+    layout: Layout, columns: Mapping[int, tuple[str, ...]], free: list[int], *, amount: bool
+) -> DataError:
+    """The last column holds amounts: which others it could be, and how to say so."""
+    name = layout.names[free[-1]]
+    like = [layout.names[j] for j in free[:-1] if 1 < len(set(columns[j])) <= _FEW_LABELS]
+    like = [title for title in like if _repeats(_of(layout, columns, title))]
+    if not like:
+        return DataError(
+            f"{layout.path}: no column looks like labels; the last one, {name!r}, "
             "holds measurements. Give target='name' or its number.",
             options={"target='name'": "--target NAME"},
         )
-    layout.notes.append(f"labels: the last column {layout.names[last]!r}")
-    return last
+    what = f"{count(len(set(columns[free[-1]])), 'different number')}" if amount else "measurements"
+    shown = ", ".join(map(repr, like[:6])) + (" ..." if len(like) > 6 else "")
+    best = next(
+        (title for title in reversed(like) if len(set(_of(layout, columns, title))) == 2), like[-1]
+    )
+    few = f"column {shown} looks" if len(like) == 1 else f"columns {shown} look"
+    return DataError(
+        f"{layout.path}: which column holds the labels? The last one, {name!r}, has {what} and "
+        f"{few} like labels; say it with target={best!r}.",
+        options={f"target={best!r}": f"--target {shlex.quote(best)}"},
+    )
+
+
+def _of(layout: Layout, columns: Mapping[int, tuple[str, ...]], title: str) -> tuple[str, ...]:
+    return columns[layout.names.index(title)]
 
 
 def _repeats(column: tuple[str, ...]) -> bool:

@@ -160,15 +160,13 @@ def _svmlight(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
 
 def _delimited(source: str, data: bytes, ending: str, asked: Asked) -> Parts:
     from linsep.data.delimited import read_columns, read_numbers
-    from linsep.data.layout import check_columns, check_features, find_layout, without_preamble
+    from linsep.data.layout import check_columns, check_features, laid_out
 
     data, told = utf8(source, data, asked.encoding)
-    data = without_preamble(data, told)
-    layout = find_layout(
-        source, data, ending, header=asked.header, target=asked.target, names=asked.names,
+    data, layout = laid_out(
+        source, data, ending, told, header=asked.header, target=asked.target, names=asked.names,
         delimiter=asked.delimiter,
     )  # fmt: skip
-    layout.notes[:0] = told
     found = read_numbers(data, layout, missing=asked.missing)
     if found is not None:
         check_features(found.X, data, layout)

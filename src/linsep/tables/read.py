@@ -14,7 +14,7 @@ from linsep.core.sources import fetch
 from linsep.data.assemble import whole_rows
 from linsep.data.columns import Column, as_labels, is_missing
 from linsep.data.files import ending_of, utf8
-from linsep.data.layout import Choice, find_layout, without_preamble
+from linsep.data.layout import Choice, laid_out
 from linsep.data.read import FORMATS, WAY_OUT, recode
 from linsep.errors import DataError, FormatError, require
 
@@ -124,13 +124,11 @@ def read(
         elif form == "CSV":
             from linsep.data.delimited import read_columns
 
-            text, note = utf8(source, data, encoding)
-            text = without_preamble(text, note)
-            layout = find_layout(
-                source, text, ending, header=header, target=target, names=names,
+            text, told = utf8(source, data, encoding)
+            text, layout = laid_out(
+                source, text, ending, told, header=header, target=target, names=names,
                 features=features, delimiter=delimiter,
             )  # fmt: skip
-            layout.notes[:0] = note
             _refuse_wide(source, len(layout.names))
             columns, place = read_columns(text, layout)
         else:

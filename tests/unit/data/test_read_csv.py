@@ -18,7 +18,9 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
+import linsep
 from linsep.data import Table, delimited, fast, load, read
+from linsep.data.columns import TextColumnError
 from linsep.errors import DataError, LabelError, LinsepError
 
 QUICK = settings(
@@ -556,3 +558,44 @@ def test_answers_are_signs_as_the_lecture_codes_them(tmp_path):
     assert found.X.tolist() == students.X.tolist() and found.y.tolist() == [1, -1, -1, 1]
     assert found.row_names == ("Jane", "Steve", "Mary", "Peter")
     assert "column 'tall': yes is 1, no is -1" in found.notes
+
+
+# -- which column holds the labels, and which lines are no rows -----------------------------------
+
+
+def people(tmp_path, head, line, rows=60, foot=""):
+    path = tmp_path / "people.csv"
+    lines = [line.format(v=i * 7 % 60 / 10, age=18 + i * 11 % 47, bit=i % 2) for i in range(rows)]
+    path.write_text("\n".join([*head, *lines]) + "\n" + foot)
+    return path
+
+
+def test_ages_in_the_last_column_are_asked_about_where_another_looks_like_labels(tmp_path):
+    path = people(tmp_path, ["v,bought,age"], "{v},{bit},{age}")
+    with pytest.raises(DataError, match="'age', has 47 different numbers") as caught:
+        read(path)
+    assert caught.value.for_shell().endswith("say it with --target bought.")
+    assert read(path, target="bought").target == "bought"
+    assert read(people(tmp_path, ["survived,v,age"], "{bit},{v},{age}")).target == "survived"
+
+
+def test_many_codes_of_classes_are_labels(tmp_path):
+    path = tmp_path / "letters.csv"
+    path.write_text("".join(f"{i / 7},{i % 26 + 1}\n" for i in range(90)))
+    assert len(read(path).classes) == 26
+
+
+def test_a_line_of_units_and_totals_at_the_foot_are_no_rows(tmp_path):
+    path = people(
+        tmp_path, ["v,age,label", "[km],years,"], "{v},{age},{bit}", foot="Total,9,\n,,\n"
+    )
+    table = read(path)
+    assert table.X.shape == (60, 2) and table.classes == (0, 1)
+    assert "[km], years" in table.notes and "'Total'" in table.notes
+
+
+def test_delimiters_at_the_end_of_each_row_are_no_column(tmp_path):
+    path = people(tmp_path, ["v,age,label"], "{v},{age},{bit},")
+    assert linsep.tables.read(path).target == "label"
+    with pytest.raises(TextColumnError, match="'x4' is empty"):
+        read(path)
