@@ -22,11 +22,13 @@ if TYPE_CHECKING:
 
 _HOW_FAR_ENTRIES = 20_000  # of X, up to which it is said how far rows are from separable
 _SECONDS = 1.0  # for the fewest errors
+_MANY_CLASSES, _BUDGET = 100, 30.0  # from so many on the question gets so many seconds
 
 
 def run(args: Namespace) -> int:
     """Print the verdict and its proof."""
     from linsep.core.problem import Problem
+    from linsep.core.validate import refuse_measurements
     from linsep.proofs.plain import require_same
     from linsep.separating.verdict import decide, decide_with
 
@@ -41,8 +43,14 @@ def run(args: Namespace) -> int:
         data.X, data.y, fit_intercept=not args.no_intercept, feature_names=data.feature_names
     )
     require_same(problem, data.X, data.y)
+    if not problem.binary:
+        refuse_measurements(problem.classes)
     given, linear = kernel_parameters(args), args.kernel is None
-    how = {"exact": not args.no_exact, "time_limit": args.time_limit, "begin": begin}
+    limit = args.time_limit
+    if problem.K >= _MANY_CLASSES and limit is None:
+        narrate(f"{problem.K} classes: {_BUDGET:g} s are spent on it; --time-limit gives more")
+        limit = _BUDGET
+    how = {"exact": not args.no_exact, "time_limit": limit, "begin": begin}
     if linear:
         proof = decide(problem, **how)
     else:

@@ -134,11 +134,14 @@ def independent_columns(table: NDArray[Any]) -> list[int]:
     return columns
 
 
-def solve_seconds(table: NDArray[Any]) -> float:
-    """About how long a linear system of these integers takes: digits of n numbers, n^2 each."""
+def solve_seconds(table: NDArray[Any], side: int | None = None) -> float:
+    """About how long a linear system of such integers takes: digits of n numbers, n^2 each.
+
+    Of n equations of these integers, or of as many as ``side`` says.
+    """
     if not table.size:
         return 0.0
-    n = min(table.shape)
+    n = min(table.shape) if side is None else side
     bits = max(int(table.max()), -int(table.min())).bit_length() + n.bit_length() / 2
     return float(_SOLVE_SECONDS * bits * n**3)
 

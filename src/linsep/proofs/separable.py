@@ -773,6 +773,10 @@ def explanation(proof: Proof) -> str:
                 f"No plane is even weakly separating: {_count(len(proof.span_rows), 'row')} with "
                 "positive multipliers sum to zero and span all rows."
             )
+        else:
+            lines.append(
+                "Whether a plane is weakly separating is left open: that takes long to find out."
+            )
     how = "rational arithmetic" if proof.exact else "floating point, rounding not excluded"
     if proof.kernel is not None and proof.separable:
         how = "floating point within its error bounds"

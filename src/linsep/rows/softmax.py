@@ -7,7 +7,9 @@ the number of threads, nor do the bits.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from functools import partial
+from itertools import combinations, combinations_with_replacement
 from typing import Any
 
 import numpy as np
@@ -22,6 +24,9 @@ from linsep.losses.softmax import Shares, best_intercepts, shares
 Array = NDArray[np.float64]
 
 _TOGETHER = 1 << 19  # entries of the matrix multiplied in one call
+_MORE_PAIRS = (
+    16  # times as many pairs of classes as of columns, from which columns are gone through
+)
 _OWN_PRODUCT = 16  # classes up to which our own product of rows is faster than BLAS
 _SPAN = 1 << 13  # rows whose probabilities are found together
 
@@ -176,8 +181,10 @@ class SoftmaxRows:
         """
         K, D = self.K, self.d + 1
         H = np.zeros((K, K, D, D))
-        pairs = [(k, m) for k in range(K) for m in range(k + 1, K)]
-        step = max(64, _TOGETHER // D)
+        pairs = list(combinations(range(K), 2))
+        cells = list(combinations_with_replacement(range(D), 2))
+        few_columns = len(pairs) > _MORE_PAIRS * len(cells)
+        step = max(64, _TOGETHER // max(D, K if few_columns else 1))
         total = self.n if index is None else len(index)
         for lo in range(0, total, step):
             some: Any = slice(lo, min(total, lo + step)) if index is None else index[lo : lo + step]
@@ -187,12 +194,22 @@ class SoftmaxRows:
             B[:, :-1] = X
             part, weight = p[:, some].astype(np.float64), scale[some]
 
-            def add(
+            def by_classes(
                 k: int, m: int, B: Array = B, part: Array = part, weight: Array = weight
             ) -> None:
                 H[k, m] += (B * (weight * part[k] * part[m])[:, None]).T @ B
 
-            run_all([partial(add, k, m) for k, m in pairs], self.threads)
+            def by_columns(
+                i: int, j: int, B: Array = B, part: Array = part, weight: Array = weight
+            ) -> None:
+                H[:, :, i, j] += (part * (weight * B[:, i] * B[:, j])) @ part.T
+
+            if few_columns:
+                run_all([partial(by_columns, i, j) for i, j in cells], self.threads)
+            else:
+                run_all([partial(by_classes, k, m) for k, m in pairs], self.threads)
+        if few_columns:
+            return _coupled(H, cells)
         for k, m in pairs:
             one = H[k, m]
             one = 0.5 * (one + one.T)
@@ -223,6 +240,17 @@ class SoftmaxRows:
         (G, sums), (more, others) = run_all([partial(part, 0), partial(part, 1)], self.threads)
         G += more
         return np.tril(G) + np.tril(G, -1).T, sums + others
+
+
+def _coupled(H: Array, cells: Sequence[tuple[int, int]]) -> Array:
+    """Second derivatives from the sums of p_k p_m over the rows, one for each pair of columns."""
+    each = np.arange(len(H))
+    for i, j in cells:
+        one = 0.5 * (H[:, :, i, j] + H[:, :, i, j].T)
+        one[each, each] = 0.0
+        one[each, each] = -one.sum(axis=1)
+        H[:, :, i, j] = H[:, :, j, i] = -one
+    return H
 
 
 # -- Products of a sparse matrix with one column a class, all classes in one read of a row --------

@@ -21,7 +21,7 @@ from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
-from itertools import combinations
+from itertools import combinations, islice
 from typing import Any, overload
 
 import numpy as np
@@ -250,7 +250,10 @@ _TWO_THREADS = second_thread(PLANE)  # entries from which two threads are worth 
 _SAMPLED = 400_000  # entries from which some rows are asked before all of them are
 _FIRST_ROWS = 8  # for each column: noise shows in so many, as a rule
 _SMALL_SHARE = 16  # part of the rows that a sample has at most, so that it costs little
-_FACE = 3000  # rows and columns beyond which no weak separator is looked for
+_FACE = 3000  # rows and columns beyond which no weak separator is looked for,
+_FACE_SECONDS = 60.0  # and how long the system of equations that proves one may take
+_FACE_SIDE = 300  # rows and columns up to which that is soon done
+_PAIRS = 1000  # pairs of classes that are looked at for a shorter proof
 _MACHINE_TOL = 0.1  # of the bounds for K > 2 classes, whose margin is bounded otherwise
 
 
@@ -408,7 +411,7 @@ class Judge:
     def overlapping_pair(self) -> tuple[Rows, list[Fraction]] | None:
         """Two of the classes that no plane separates, if there are such: a shorter proof."""
         problem = self.problem
-        for pair in combinations(range(problem.K), 2):
+        for pair in islice(combinations(range(problem.K), 2), _PAIRS):
             members, part = classes_alone(problem, pair)
             witness = self.clock.search(
                 part, NearestHulls("scaled"), steps=100 + 2 * part.width
@@ -479,9 +482,13 @@ class Judge:
         if whole * scale != 1:
             multipliers = [Fraction(n, whole) for n in numbers]
         fields = named(self.problem, rows, tuple(multipliers))
-        if min(self.problem.n_rows, reflected(self.problem, rows[:1]).shape[1]) > _FACE:
+        known = reflected(self.problem, rows)
+        side = min(self.problem.n_rows, known.shape[1])
+        ahead = solve_seconds(to_integers(known).table, side) if side > _FACE_SIDE else 0.0
+        if side > _FACE or ahead > _FACE_SECONDS:
             return self.proof(separable=False, quasi=None, **fields)
         try:
+            self.clock.tick(ahead)
             face = find_face(self.problem, self.clock.run, self.clock.tick)
         except TimeUpError:
             return self.proof(separable=False, quasi=None, **fields)

@@ -7,6 +7,7 @@ import linsep
 from linsep.core import Problem, drive
 from linsep.core.checkpoint import load_checkpoint, save_checkpoint
 from linsep.core.limits import Limits
+from linsep.rows.softmax import SoftmaxRows
 from linsep.solvers.logistic.softmax import NewtonSoftmax
 
 
@@ -54,3 +55,15 @@ def test_easy_blobs_need_no_matrix_and_a_tol_that_is_given_ends_the_fit():
     fine = linsep.LogisticRegression().fit(X, y)
     assert rough.outcome_.state.kind == "" and rough.certificate_.relative_gap <= 5e-2
     assert fine.certificate_.relative_gap <= 1e-6
+
+
+@pytest.mark.parametrize("K", [3, 12])
+def test_second_derivatives_of_few_and_of_many_classes_are_those_of_the_definition(K):
+    random = np.random.default_rng(K)
+    X, label, n = random.normal(size=(40, 1)), random.integers(0, K, 40), 40
+    cost, p = random.uniform(1, 2, n), random.dirichlet(np.ones(K), n).T
+    rows = SoftmaxRows(X, label, cost, K, double=True, threads=None, influence=np.ones(n))
+    Z = np.column_stack([X, np.ones(n)])
+    bend = [np.diag(q) - np.outer(q, q) for q in p.T]
+    due = sum(c * np.einsum("km,i,j->kmij", b, z, z) for c, b, z in zip(cost, bend, Z))
+    np.testing.assert_allclose(rows.second_derivatives(p, None, cost), due, atol=1e-12)
