@@ -8,6 +8,7 @@ import signal
 import subprocess
 import sys
 import time
+from pathlib import Path
 
 import numpy as np
 import pandas as pd
@@ -277,3 +278,26 @@ def test_rows_without_a_label_can_be_left_out(shop, capsys):
     assert code == 0
     assert "LogisticRegression" in out
     assert f"{left} of {N} rows left out" in err
+
+
+def test_labels_that_are_written_otherwise_are_matched(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    rows = [(i % 9, "good" if i % 9 > 4 else "bad") for i in range(40)]
+    Path("a.csv").write_text("a,b,label\n" + "".join(f"{v},{v * v},{k}\n" for v, k in rows))
+    other = "".join(f"{v},{v * v},{k.title()}.\n" for v, k in rows)
+    Path("b.csv").write_text(f"|1x3 Cross validator\na,b,label\n{other}3,9,odd\n")
+    run(capsys, "fit", "a.csv", "-q", "-o", "m.json", "--test", "b.csv")
+    told = run(capsys, "predict", "m.json", "b.csv")[2]
+    assert "'Bad.' is taken for 'bad', 'Good.' for 'good'" in told
+    assert "has no label 'odd', it has 'bad', 'good'" in told
+    assert "40 of 41 agree" in told
+
+
+def test_many_classes_get_a_word_and_a_budget(tmp_path, monkeypatch, capsys):
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setattr("linsep.cli.check._MANY_CLASSES", 12)
+    lines = [f"{i * 7 % 11},{i * i % 5},k{i % 12}\n" for i in range(36)]
+    Path("many.csv").write_text("a,b,label\n" + "".join(lines))
+    code, _, told = run(capsys, "check", "many.csv")
+    assert code == 3 and "12 classes: 30 s are spent on it" in told
+    assert "12 different labels in 36 rows" in told

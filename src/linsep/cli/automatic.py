@@ -13,15 +13,15 @@ import math
 import warnings
 from argparse import Namespace
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.cli.columns import Given, frame_of, given, leak_words
-from linsep.cli.common import emit, estimator, kept_model, literal, narrate
+from linsep.cli.columns import Given, frame_of, given, leak_words, tell_of_classes
+from linsep.cli.common import as_known, emit, estimator, kept_model, literal, narrate, some
 from linsep.cli.common import table as read_table
 from linsep.core.limits import time_left, time_limit
 from linsep.core.problem import Problem
@@ -57,6 +57,7 @@ def fit(args: Namespace) -> int:
     named = args.algorithm is not None
     scale = bool(args.scale) if named else args.scale is not False
     data, held = _held_out(args, given(args, scale=scale))
+    tell_of_classes(data.y)
     wanted = bool(args.cv or args.search)
     alone = named and not wanted  # a test file or rows held out judge it
     folds = 0 if alone else folds_for(data.y, args.cv or 5)
@@ -84,9 +85,9 @@ def fit(args: Namespace) -> int:
         fitted = _fitted(model, data)
     for warning in caught:
         narrate(f"warning: {warning.message}")
-    if isinstance(fitted, Tabular) and fitted.telling_:
-        for name in fitted.telling_:
-            narrate(leak_words(name))
+    if isinstance(fitted, Tabular):
+        for words in leak_words(fitted.telling_):
+            narrate(words)
     judged = _judged(args, fitted, data, held, path)
     good = True
     if args.output:
@@ -121,13 +122,17 @@ def _held_out(args: Namespace, data: Given) -> tuple[Given, Given | None]:
         raise SettingError("--test and --holdout: give one of them.")
     if args.test:
         held = _test_file(args, data)
-        known, told = ({str(label) for label in np.unique(one.y)} for one in (data, held))
-        if not known & told:
+        classes = np.unique(data.y)
+        labels, words = as_known(held.y, classes)
+        for line in words:
+            narrate(f"--test {args.test}: {line}")
+        known, told = ([str(label) for label in np.unique(one)] for one in (classes, labels))
+        if not set(known) & set(told):
             raise DataError(
-                f"--test {args.test}: its labels are {sorted(told)[0]!r} and the like, those of "
-                f"{args.data} {sorted(known)[0]!r}; none is in both."
+                f"--test {args.test}: its labels are {some(told)}, those of {args.data} "
+                f"{some(known)}; none is in both."
             )
-        return data, held
+        return data, replace(held, y=labels)
     if args.holdout is None:
         return data, None
     from sklearn.model_selection import train_test_split

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 from argparse import Namespace
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -18,11 +19,13 @@ from linsep.data.columns import TextColumnError
 from linsep.data.lectures import available
 from linsep.data.table import Table
 from linsep.errors import DataError, FormatError, ModelError, SettingError
-from linsep.tables.columns import Columns, telling, telling_numbers
+from linsep.tables.columns import Columns, telling, telling_numbers, told_by
 from linsep.tables.read import Frame, holds_columns, read
 from linsep.tables.roles import numbers_the_rows
 from linsep.tables.tabular import Tabular
 
+_TOLD, _NAMED, _LEAKS = 20, 3, 5  # lines about columns, names in one line, columns that tell labels
+_ROWS_OF_CLASSES, _ROWS_OF_A_CLASS = 30, 5  # rows in all and of a class, fewer of which are told
 _ASKED = ("drop", "role", "decimal", "weights", "scale")
 
 
@@ -128,6 +131,7 @@ def prepared(args: Namespace, *, mend: bool) -> tuple[Columns | None, Table]:
                 raise
         else:
             _tell_of_identifiers(data)
+            tell_of_classes(data.y)
             _tell_of_leaks(telling_numbers(data.X, data.y, data.feature_names))
             return None, data
     found = given(args, scale=bool(getattr(args, "scale", False)))
@@ -136,6 +140,7 @@ def prepared(args: Namespace, *, mend: bool) -> tuple[Columns | None, Table]:
             f"{args.data} is a matrix; --drop, --role, --decimal, --scale and --weights are for "
             "columns."
         )
+    tell_of_classes(found.y)
     columns = found.columns.fit(found.X)
     _tell_of_columns(columns)
     _tell_of_leaks(telling(found.X, columns, found.y))
@@ -156,23 +161,55 @@ def _as_table(columns: Columns, frame: Frame, weight: Any = None) -> Table:
 
 
 def _tell_of_columns(columns: Columns) -> None:
-    """What becomes of columns that are no plain numbers."""
+    """What becomes of columns that are no plain numbers; those of one fate in one line."""
     made = {str(encoder.name): encoder.words() for encoder in columns.encoders_}
+    fates: dict[str, list[str]] = {}
     for name, role in columns.roles_.items():
         words = made.get(str(name), f"{role.kind}, left out: {role.why}")
         if words != "a number":
-            narrate(f"column {str(name)!r}: {words}")
+            fates.setdefault(words, []).append(str(name))
+    for words, names in list(fates.items())[:_TOLD]:
+        narrate(f"{named(names)}: {words}")
+    rest = [name for names in list(fates.values())[_TOLD:] for name in names]
+    if rest:
+        narrate(f"and {count(len(rest), 'more column')}, told by the model")
 
 
-def _tell_of_leaks(names: list[str]) -> None:
-    """A column that tells every label may be one that is known too late."""
-    for name in names:
-        narrate(leak_words(name))
+def named(names: Sequence[str]) -> str:
+    """One column by its name, several by the first of them.
+
+    >>> named(["a"]), named(["a", "b", "c", "d", "e"])
+    ("column 'a'", "columns 'a', 'b', 'c' and 2 more")
+    """
+    if len(names) == 1:
+        return f"column {names[0]!r}"
+    shown = ", ".join(map(repr, names[:_NAMED]))
+    more = len(names) - _NAMED
+    return f"columns {shown}" + (f" and {more} more" if more > 0 else "")
 
 
-def leak_words(name: str) -> str:
-    """What is said of a column that tells every label."""
-    return f"column {name!r} alone tells every label; if it is known only afterwards, --drop it"
+def _tell_of_leaks(found: Mapping[str, float]) -> None:
+    """A column that tells nearly every label may be one that is known too late."""
+    for words in leak_words(found):
+        narrate(words)
+
+
+def leak_words(found: Mapping[str, float]) -> list[str]:
+    """What is said of columns that tell nearly every label."""
+    late = "; if it is known only afterwards, --drop it"
+    lines = [told_by(name, share) + late for name, share in list(found.items())[:_LEAKS]]
+    more = list(found)[_LEAKS:]
+    return lines + ([f"{named(more)} alone also tell at least 99 % of them"] if more else [])
+
+
+def tell_of_classes(y: NDArray[Any]) -> None:
+    """So many labels may be names of the rows, or amounts."""
+    K = len(np.unique(y))
+    if len(y) >= _ROWS_OF_CLASSES and len(y) < _ROWS_OF_A_CLASS * K:
+        narrate(
+            f"warning: there are {K} different labels in {len(y)} rows; if they are names or "
+            "amounts and no classes, --target names another column"
+        )
 
 
 def _tell_of_identifiers(data: Table) -> None:

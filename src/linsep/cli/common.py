@@ -20,6 +20,7 @@ from pathlib import Path
 from typing import Any, TextIO
 
 import numpy as np
+from numpy.typing import NDArray
 
 import linsep
 from linsep import PUBLIC
@@ -327,6 +328,38 @@ def in_order(model: object, data: Table) -> Table:
     narrate("columns put into the order of the model, by their names")
     columns = [places[name] for name in wanted]
     return replace(data, X=data.X[:, columns], feature_names=tuple(map(str, wanted)))
+
+
+def as_known(labels: NDArray[Any], classes: NDArray[Any]) -> tuple[NDArray[Any], list[str]]:
+    """Labels of a file as texts, as the classes are written, and what was taken for what.
+
+    >>> as_known(np.array([">50K.", "<=50K."]), np.array(["<=50K", ">50K"]))[1]
+    ["labels are written otherwise: '<=50K.' is taken for '<=50K', '>50K.' for '>50K'"]
+    """
+    given, known = labels.astype(str), [str(one) for one in classes.tolist()]
+    plain = {_bare(one): one for one in known}
+    strange = sorted(set(given.tolist()) - set(known))
+    same = {one: plain[_bare(one)] for one in strange if _bare(one) in plain}
+    if not same or len(plain) < len(known):
+        return given, []
+    first, *more = [(one, match) for one, match in list(same.items())[:3]]
+    told = "".join(f", {one!r} for {match!r}" for one, match in more)
+    words = f"labels are written otherwise: {first[0]!r} is taken for {first[1]!r}{told}"
+    return np.array([same.get(one, one) for one in given.tolist()]), [words]
+
+
+def _bare(label: str) -> str:
+    """A label without what differs between files: letter case, blanks, a point; 1.0 is 1."""
+    text = label.strip().rstrip(".").casefold()
+    try:
+        return f"{float(text):g}"
+    except ValueError:
+        return text
+
+
+def some(names: Sequence[str]) -> str:
+    """The first of some names."""
+    return ", ".join(map(repr, names[:3])) + (" ..." if len(names) > 3 else "")
 
 
 def fitted_to(model: object, data: Table) -> Any:

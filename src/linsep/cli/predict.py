@@ -11,6 +11,7 @@ import numpy as np
 
 from linsep.cli import streams
 from linsep.cli.common import (
+    as_known,
     check_features,
     emit,
     fitted_to,
@@ -19,6 +20,7 @@ from linsep.cli.common import (
     kept,
     narrate,
     require_writable,
+    some,
     table,
 )
 from linsep.cli.lifting import plain
@@ -73,9 +75,19 @@ def run(args: Namespace) -> int:
     if not args.output or not good:
         emit(text, as_json=False)
     if len(labels):
-        right = int(np.sum(labels.astype(str) == classes.astype(str)))
-        narrate(f"{right} of {len(classes)} agree with the labels in the file")
+        for words in _agreement(labels, classes, model.classes_):
+            narrate(words)
     return 0 if good else 1
+
+
+def _agreement(labels: Any, told: Any, classes: Any) -> list[str]:
+    """How many answers are the labels of the file, and why not, where these are others."""
+    given, words = as_known(labels, classes)
+    right = f"{int(np.sum(given == told.astype(str)))} of {len(told)} agree with the labels"
+    known = [str(one) for one in classes.tolist()]
+    strange = sorted(set(given.tolist()) - set(known))
+    why = f"; the model has no label {some(strange)}, it has {some(known)}" if strange else ""
+    return [*words, f"{right} in the file{why}"]
 
 
 def _decided(model: Predictor, X: Any, threshold: float | None) -> Any:

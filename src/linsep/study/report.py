@@ -20,9 +20,11 @@ from linsep.core.words import count
 from linsep.errors import printable, require
 from linsep.study.families import parameters
 from linsep.study.result import Row, Study, percents
+from linsep.tables.columns import told_by
 from linsep.tables.tabular import Tabular
 
 LARGEST = 3_000_000  # bytes of a page
+_SHOWN_TELLING = 5  # columns that tell the labels
 _SHOWN_ROWS = 14  # proving rows that are shown
 _SHOWN_COLUMNS = 10  # columns of them
 _CELL_CHARACTERS = 120  # characters of a cell
@@ -69,11 +71,12 @@ def _answer(study: Study, title: str) -> str:
         f"<li>{_text(sentence.replace('+-', '±'))}</li>" for sentence in study.sentences()
     )
     looks = ""
-    if study.telling_:
-        named = ", ".join(map(repr, study.telling_))
-        looks = (
-            f'<p class="look">{_text(named)} alone tells every label. If it is known only '
-            "afterwards, leave it out and study again: all errors below would be too small.</p>"
+    for name, share in list(study.telling_.items())[:_SHOWN_TELLING]:
+        said_of_it = told_by(name, share)
+        looks += (
+            f'<p class="look">{_text(said_of_it[:1].upper() + said_of_it[1:])}. If it is known '
+            "only afterwards, leave it out and study again: all errors below would be too small."
+            "</p>"
         )
     notes = "".join(f"<li>{_text(note)}</li>" for note in study.notes)
     notes = f'<ul class="quiet">{notes}</ul>' if notes else ""

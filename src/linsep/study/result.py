@@ -14,11 +14,13 @@ from scipy import sparse
 from linsep.core.words import count
 from linsep.errors import LinsepWarning, require
 from linsep.study.families import FAMILIES, code, imports, parameters
+from linsep.tables.columns import told_by
 from linsep.tables.path import confusion
 from linsep.tables.tabular import Tabular
 
 Array = NDArray[np.float64]
 
+_SHOWN_TELLING = 5  # columns that tell the labels
 _ORDER = {family.name: at for at, family in enumerate(FAMILIES)}
 
 
@@ -164,8 +166,8 @@ class Study:
         Whether a plane separates the rows.
     columns_ : Columns or None
         What was done to the columns; None for a sparse matrix.
-    telling_ : list of str
-        Columns that alone tell every label.
+    telling_ : dict of str to float
+        Columns that alone tell the label of nearly every row, and of what share.
     notes : list of str
     interrupted : bool
         Whether a signal cut it short; the last of the notes says what is missing.
@@ -190,7 +192,7 @@ class Study:
     loading: list[str]
     notes: list[str]
     columns_: Any
-    telling_: list[str]
+    telling_: dict[str, float]
     time_limit: float | None
     interrupted: bool = False
     fitted: dict[str, Any] = field(default_factory=dict)
@@ -398,9 +400,10 @@ class Study:
             )
         whole = [one for one in self.skipped if not one.part]
         lines += [f"left out: {one.family}: {one.why}" for one in whole]
-        if self.telling_:
-            named = ", ".join(map(repr, self.telling_))
-            lines.append(f"look at {named}: alone tells every label; is it known beforehand?")
+        lines += [
+            f"look at {told_by(name, share)}; is it known beforehand?"
+            for name, share in list(self.telling_.items())[:_SHOWN_TELLING]
+        ]
         return "\n".join(lines)
 
     # -- Code and data ---------------------------------------------------------------------
@@ -496,7 +499,7 @@ class Study:
                 name: {"role": role.kind, "why": role.why}
                 for name, role in self.columns_.roles_.items()
             },
-            "telling": list(self.telling_),
+            "telling": dict(self.telling_),
             "influence": [[name, value] for name, value in self.influence()],
             "notes": list(self.notes),
             "seconds": self.seconds_,

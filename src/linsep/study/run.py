@@ -385,7 +385,7 @@ class _Run:
     def _look(self) -> tuple[Columns | None, Any]:
         """The columns of all rows, and the matrix that they become."""
         X, y = self.data.X, self.data.y
-        self.telling: list[str] = []
+        self.telling: dict[str, float] = {}
         if not self.data.is_frame:
             return None, X
         columns = Columns(**self.columns).fit(X)

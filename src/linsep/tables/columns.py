@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -19,7 +20,12 @@ from linsep.tables.roles import KINDS, MANY, USED, Role, find_roles, is_plain, p
 
 _SPARSE_COLUMNS = 200  # of values and words, from which the matrix is sparse
 _MANY_ROWS, _EVERY = 20_000, 10  # rows from which some are looked at first, one in so many
-_SEEN = 30  # rows from which a column that tells all labels is suspicious
+_SHOWN_PLAIN = 5  # plain numbers that the report of many columns tells
+_SEEN = 30  # rows from which a column that tells all labels is suspicious,
+_NEARLY, _BESIDE = (
+    0.01,
+    0.05,
+)  # and shares of errors, of all rows and of those of the commonest class
 
 
 class Columns(TransformerMixin, BaseEstimator):
@@ -160,16 +166,21 @@ class Columns(TransformerMixin, BaseEstimator):
             str(name): made.get(name) or f"{role.kind}, left out: {role.why}"
             for name, role in self.roles_.items()
         }
-        shown = list(told)
+        shown, rest = list(told), list[str]()
         if most is not None and len(told) > most:
             plain = {e.name for e in self.encoders_ if isinstance(e, Numbers) and not e.gaps}
-            first = set(sorted(told, key=lambda name: name in plain)[:most])
-            shown = [name for name in told if name in first]
+            special = [name for name in told if name not in plain]
+            first = {*special[:most], *sorted(plain, key=shown.index)[:_SHOWN_PLAIN]}
+            shown, rest = [n for n in told if n in first], [n for n in told if n not in first]
         short = {name: on_a_line(name) for name in shown}
         width = max(map(len, short.values()))
         lines = [f"{short[name]:<{width}}  {told[name]}" for name in shown]
-        rest = len(told) - len(shown)
-        return "\n".join([*lines, *([f"and {rest} more"] if rest else [])])
+        if rest:
+            kinds = Counter(self.roles_[name].kind for name in rest)
+            words = ", ".join(f"{n} of them {kind}" for kind, n in kinds.items())
+            words = f"{next(iter(kinds))} each" if len(kinds) == 1 else words
+            lines.append(f"and {len(rest)} more: {words}")
+        return "\n".join(lines)
 
     def to_model(self) -> dict[str, Any]:
         """Fields of a model file."""
@@ -267,11 +278,15 @@ def _named(pandas: Any, X: Any, names: Any) -> Any:
     return frame.infer_objects() if rows.dtype == object else frame
 
 
-def telling(frame: Any, columns: Columns, y: NDArray[Any]) -> list[str]:
-    """Columns that alone tell the label of every row; one that is known too late may be such."""
+def telling(frame: Any, columns: Columns, y: NDArray[Any]) -> dict[str, float]:
+    """Columns that alone tell the label of nearly every row, and of what share.
+
+    One that is known too late may be such.
+    """
     if len(y) < _SEEN:
-        return []
-    found = []
+        return {}
+    found = {}
+    labels = np.unique(y, return_inverse=True)[1]
     for encoder in columns.encoders_:
         if encoder.kind == "text":
             continue
@@ -279,35 +294,64 @@ def telling(frame: Any, columns: Columns, y: NDArray[Any]) -> list[str]:
         block = encoder.transform(frame[name])
         block = block.toarray() if sparse.issparse(block) else block
         if encoder.kind == "category":
-            tells = _pure(block, y)
+            share = _pure(block, labels)
         else:
-            tells = any(_apart(block[:, j], y) for j in range(block.shape[1]))
-        if tells:
-            found.append(str(name))
+            share = max(_apart(block[:, j], labels) for j in range(block.shape[1]))
+        if share:
+            found[str(name)] = share
     return found
 
 
-def telling_numbers(X: Any, y: NDArray[Any], names: Sequence[str] | None = None) -> list[str]:
+def telling_numbers(
+    X: Any, y: NDArray[Any], names: Sequence[str] | None = None
+) -> dict[str, float]:
     """The same of a dense matrix."""
     if len(y) < _SEEN or not isinstance(X, np.ndarray):
-        return []
-    found = [j for j in range(X.shape[1]) if _apart(X[:, j], y)]
-    return [f"x{j + 1}" if names is None else str(names[j]) for j in found]
+        return {}
+    labels = np.unique(y, return_inverse=True)[1]
+    shares = [_apart(X[:, j], labels) for j in range(X.shape[1])]
+    titles = [f"x{j + 1}" for j in range(X.shape[1])] if names is None else list(map(str, names))
+    return {title: share for title, share in zip(titles, shares) if share}
 
 
-def _apart(values: NDArray[np.float64], y: NDArray[Any]) -> bool:
-    """Whether the classes lie one behind the other."""
-    if len(y) > _MANY_ROWS and not _apart(values[::_EVERY], y[::_EVERY]):
-        return False  # some of the rows show it already
+def told_by(name: str, share: float) -> str:
+    """What is said of a column that tells nearly every label."""
+    if share == 1.0:
+        return f"column {name!r} alone tells every label"
+    return f"column {name!r} alone tells the label of {100 * share:.3g} % of the rows"
+
+
+def _allowed(labels: NDArray[np.intp]) -> float:
+    """Errors up to which a column is suspicious: few, and few beside those of no column at all."""
+    rest = len(labels) - int(np.bincount(labels).max())
+    return min(_NEARLY * len(labels), _BESIDE * rest)
+
+
+def _apart(values: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
+    """Share of the rows that one interval of values for each class tells; 0 unless it is most."""
+    if len(labels) > _MANY_ROWS and not _apart(values[::_EVERY], labels[::_EVERY]):
+        return 0.0  # some of the rows show it already
     order = np.argsort(values, kind="stable")
-    change = np.flatnonzero(y[order][1:] != y[order][:-1])
-    classes = len(np.unique(y))
-    ties = values[order][change] == values[order][change + 1]
-    return len(change) == classes - 1 and not ties.any()
+    changes = int(np.count_nonzero(np.diff(labels[order])))
+    classes = int(labels.max()) + 1
+    if changes > classes - 1 + 2 * _allowed(labels):  # each error changes the label twice at most
+        return 0.0
+    from sklearn.tree import DecisionTreeClassifier
+
+    tree = DecisionTreeClassifier(max_leaf_nodes=max(classes, 2), random_state=0)
+    told = tree.fit(values[:, None], labels).predict(values[:, None])
+    return _if_nearly(int(np.count_nonzero(told != labels)), labels)
 
 
-def _pure(block: NDArray[np.float64], y: NDArray[Any]) -> bool:
-    """Whether the rows of each value have one label, and values repeat."""
-    codes = block @ np.arange(1, block.shape[1] + 1)
-    pairs = len({(c, k) for c, k in zip(codes.tolist(), y.tolist())})
-    return pairs == len(np.unique(codes)) <= len(y) // 5
+def _pure(block: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
+    """The same of values that repeat, by the commonest label of each."""
+    codes = np.unique(block @ np.arange(1, block.shape[1] + 1), return_inverse=True)[1]
+    if codes.max() >= len(labels) // 5:
+        return 0.0
+    table = np.zeros((int(codes.max()) + 1, int(labels.max()) + 1), dtype=np.int64)
+    np.add.at(table, (codes, labels), 1)
+    return _if_nearly(len(labels) - int(table.max(axis=1).sum()), labels)
+
+
+def _if_nearly(errors: int, labels: NDArray[np.intp]) -> float:
+    return 1.0 - errors / len(labels) if errors <= _allowed(labels) else 0.0

@@ -12,15 +12,16 @@ from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted, has_fit_parameter
 
 from linsep._sklearn import BaseEstimator, ClassifierMixin, available_if, clone
-from linsep.core.schema import listed, text
+from linsep.core.schema import mapped, real
 from linsep.core.words import count, on_a_line
 from linsep.errors import CapabilityError, DataError, LabelError, ModelError
 from linsep.models.explain import Explanation, Term
 from linsep.models.linear_svm import LinearSVM
 from linsep.models.summary import SHOWN_WEIGHTS
-from linsep.tables.columns import Columns, as_frame, telling
+from linsep.tables.columns import Columns, as_frame, telling, told_by
 
 _SHOWN_COLUMNS = 40  # that a summary names
+_SHOWN_TELLING = 5  # that tell the labels
 Array = NDArray[np.float64]
 
 
@@ -62,8 +63,8 @@ class Tabular(ClassifierMixin, BaseEstimator):
         Fitted to the numbers that they become.
     classes_, n_features_in_, feature_names_in_
         As in scikit-learn.
-    telling_ : list of str
-        Columns that alone tell the label of every training row.
+    telling_ : dict of str to float
+        Columns that alone tell the label of nearly every training row, and of what share.
 
     Examples
     --------
@@ -130,7 +131,7 @@ class Tabular(ClassifierMixin, BaseEstimator):
             estimator = copy(estimator)
             del estimator.feature_names_in_
         made = cls(estimator, **settings)
-        made.columns_, made.estimator_, made.telling_ = columns, estimator, []
+        made.columns_, made.estimator_, made.telling_ = columns, estimator, {}
         made._take_over()
         return made
 
@@ -255,9 +256,10 @@ class Tabular(ClassifierMixin, BaseEstimator):
             f"  column      {line}"
             for line in self.columns_.report(most=_SHOWN_COLUMNS).split("\n")
         ]
-        if self.telling_:
-            named = ", ".join(map(repr, self.telling_))
-            lines.append(f"  look at     {named}: alone tells every label; is it known beforehand?")
+        lines += [
+            f"  look at     {told_by(name, share)}; is it known beforehand?"
+            for name, share in list(self.telling_.items())[:_SHOWN_TELLING]
+        ]
         return "\n".join(lines)
 
     def _weight_lines(self) -> list[str]:
@@ -283,7 +285,7 @@ class Tabular(ClassifierMixin, BaseEstimator):
         return {
             "columns": self.columns_,
             "model": self.estimator_,
-            "telling": list(self.telling_),
+            "telling": dict(self.telling_),
         }
 
     @classmethod
@@ -296,7 +298,7 @@ class Tabular(ClassifierMixin, BaseEstimator):
         if getattr(inner, "n_features_in_", width) != width:
             raise ModelError(f"the columns make {width} numbers, the model takes another number")
         made = cls.of(columns, inner)
-        made.telling_ = listed(text)(fields["telling"], "telling")
+        made.telling_ = mapped(real(0, 1))(fields["telling"], "telling")
         return made
 
 

@@ -26,6 +26,7 @@ from linsep.errors import (
     SettingError,
 )
 from linsep.tables import Columns, Tabular
+from linsep.tables.columns import telling, telling_numbers
 from linsep.tables.path import cost_path, folds_for
 from linsep.tables.roles import find_roles
 
@@ -269,9 +270,24 @@ def test_a_damaged_file_is_refused(frame, tmp_path, seed):
 
 def test_a_column_that_tells_all_is_named(frame):
     leak = frame.assign(mark=np.where(frame["grade"] == "A", 1.25, 3.75) + np.arange(N) / 1000)
-    assert Tabular().fit(leak, "grade").telling_ == ["mark"]
-    assert "'mark': alone tells every label" in Tabular().fit(leak, "grade").summary()
-    assert Tabular().fit(frame, "grade").telling_ == []
+    assert Tabular().fit(leak, "grade").telling_ == {"mark": 1.0}
+    assert "'mark' alone tells every label" in Tabular().fit(leak, "grade").summary()
+    assert Tabular().fit(frame, "grade").telling_ == {}
+
+
+def test_a_column_that_tells_nearly_all_is_named_with_its_share():
+    random = np.random.default_rng(0)
+    y = np.repeat([0, 1], 200)
+    late = np.where(np.arange(400) % 150, y, 1 - y)  # three labels wrong
+    frame = pd.DataFrame({
+        "noisy": 5 * y + random.normal(size=400) / 10, "late": np.array(["shut", "open"])[late],
+        "code": late * 7.0, "strong": y + random.normal(size=400) / 3,
+    })  # fmt: skip
+    columns = linsep.tables.Columns().fit(frame)
+    assert telling(frame, columns, y) == {"noisy": 1.0, "late": 0.9925, "code": 0.9925}
+    assert list(telling_numbers(columns.transform(frame), y)) == ["x1", "x2", "x3"]
+    rare = np.arange(400) >= 398  # nothing tells them, and yet 99.5 % are told
+    assert telling(frame, columns, rare) == {}
 
 
 @pytest.mark.parametrize("mark", ["x", 1.0])
@@ -283,7 +299,7 @@ def test_one_value_with_gaps_is_a_mark_and_may_tell_all(mark):
     roles = {name: role.kind for name, role in find_roles(frame).items()}
     assert roles == {"a": "number", "paid": "category", "unit": "ignored"}
     assert find_roles(frame)["paid"].why.endswith("in 40 of 80 rows")
-    assert model.telling_ == ["paid"]
+    assert model.telling_ == {"paid": 1.0}
 
 
 def test_it_works_in_searches(frame):
