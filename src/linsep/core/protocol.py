@@ -152,7 +152,25 @@ class State:
 
     def copy(self) -> Self:
         """An independent copy."""
-        return copy.deepcopy(self)
+        twin = object.__new__(type(self))
+        twin.__dict__.update((name, _copied(value)) for name, value in self.__dict__.items())
+        return twin
+
+
+_FOR_ALL = frozenset({int, float, bool, str, type(None), Status})
+
+
+def _copied(value: Any) -> Any:
+    """A value of a state by itself: arrays and states in lists, as nearly all are, without the
+    questions that a copy of anything whatever has to ask."""
+    kind = type(value)
+    if kind in _FOR_ALL:
+        return value
+    if kind is np.ndarray and value.dtype != object:
+        return value.copy(order="K")
+    if kind is list:
+        return [_copied(one) for one in value]
+    return value.copy() if isinstance(value, State) else copy.deepcopy(value)
 
 
 @dataclass(frozen=True)
