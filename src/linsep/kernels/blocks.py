@@ -30,6 +30,7 @@ STEP, STRIP = 256, 1024  # rows and columns of a block: 1 MB in float32, which s
 _TILE = 512  # rows and columns computed together: one product, one pass of the function
 _BLOCK = STEP * STRIP  # values of a product that is not kept
 _STRIPE = 64  # rows that are mirrored together
+_BELOW = np.tri(_STRIPE, k=-1, dtype=bool)
 _MIRROR = 60_000  # entries of a tile from which machine code copies it
 _SERIAL = second_thread(KERNEL)
 
@@ -272,7 +273,7 @@ def _mirror_half(square: NDArray[Any]) -> None:
     for lo in range(0, len(square), _STRIPE):
         hi = lo + _STRIPE
         own = square[lo:hi, lo:hi]
-        own[:] = np.triu(own) + np.triu(own, 1).T
+        np.copyto(own, own.T, where=_BELOW[: len(own), : len(own)])
         square[hi:, lo:hi] = square[lo:hi, hi:].T
 
 

@@ -496,6 +496,16 @@ def certify_pairs(
     return KernelGap.together(parts, errors, "one for each pair of classes")
 
 
+def judged_pairs(problem: Problem, kernel: Kernel | None) -> Duels:
+    """The pairs of a problem with the signs and weights that its labels give, made once."""
+    return problem.once(_judged_pairs, kernel)
+
+
+def _judged_pairs(problem: Problem, kernel: Kernel | None) -> Duels:
+    pairs = duels_of(problem, kernel)
+    return replace(pairs, pairs=[as_labelled(problem, pairs, pair) for pair in pairs.pairs])
+
+
 def _as_judged(problem: Problem, pairs: Duels, alphas: list[Array]) -> tuple[Duels, Array]:
     """Pairs with the signs that the labels give, and what each row is worth to each machine;
     numbers that are none count as nothing."""
@@ -504,7 +514,7 @@ def _as_judged(problem: Problem, pairs: Duels, alphas: list[Array]) -> tuple[Due
             "the pairs of classes that have machines are not all pairs, each once; this is a bug "
             "of linsep, please report it."
         )
-    pairs = replace(pairs, pairs=[as_labelled(problem, pairs, pair) for pair in pairs.pairs])
+    pairs = judged_pairs(problem, pairs.values.kernel)
     coef = np.zeros((len(pairs.order), len(alphas)))
     for k, (pair, alpha) in enumerate(zip(pairs.pairs, alphas)):
         coef[pair.ids, k] = np.nan_to_num(alpha * pair.y, posinf=0.0, neginf=0.0)

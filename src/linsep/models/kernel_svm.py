@@ -54,6 +54,7 @@ from linsep.models.kernel_base import (
     certify_vectors,
     cost_words,
     defined_sums,
+    judged_pairs,
     kernel_table,
     stretched,
     sure_sums,
@@ -63,7 +64,7 @@ from linsep.models.kernel_base import (
 from linsep.models.model_file import Field, Fields, Table, finite
 from linsep.models.summary import Line, bounds, street
 from linsep.proofs.definite import definite
-from linsep.proofs.kernel import NU_ROUNDED, Definite, KernelGap, Overlap, as_labelled
+from linsep.proofs.kernel import NU_ROUNDED, Definite, KernelGap, Overlap
 from linsep.rows.exact import equal_rows as first_equal
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import DIGITS, ROUGH, SMO
@@ -614,8 +615,8 @@ class KernelSVM(KernelClassifier):
         n, K = problem.n, problem.K
         self.classes_, self.kernel_ = problem.classes, self._kernel
         coef = np.zeros((K - 1, n))
-        told = [as_labelled(problem, pairs, pair) for pair in pairs.pairs]  # as the proof has them
-        for pair, alpha in zip(told, alphas):
+        told = judged_pairs(problem, pairs.values.kernel)  # as the proof has them
+        for pair, alpha in zip(told.pairs, alphas):
             i, j = pair.classes
             signed = pair.y * alpha if K == 2 else -pair.y * alpha
             first = pair.y < 0

@@ -204,6 +204,8 @@ def spread(n: int, most: int) -> NDArray[np.int64]:
     >>> len(spread(100, 10)), (spread(100, 10) // 10).tolist()
     (10, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
+    if n == most:
+        return np.arange(n)
     edges = n * np.arange(most + 1) // most
     return np.random.default_rng([n, most]).integers(edges[:-1], edges[1:])
 

@@ -128,28 +128,21 @@ def wider(share: float, size: Array, apart: Array, rest: Any = 0.0) -> float:
 
 def agreed_diagonal(values: KernelValues, ids: Index) -> Array:
     """K(x_i, x_i) of the rows ids, or those of the definition where some of the table differ."""
-    told = values.diagonal(ids)
     if values.kernel is None or not len(ids):
-        return told
-    some, own = values.once(_own_of_some)
-    off = np.abs(values.diagonal(some) - own)
-    if not (~(off <= _ROUNDING * np.abs(own)) & np.isfinite(own)).any():
+        return values.diagonal(ids)
+    return values.once(_agreed_diagonal)[ids]
+
+
+def _agreed_diagonal(values: KernelValues) -> Array:
+    """The same of all rows of the table; the definition is asked about a sample first."""
+    told, some = values.diagonal(), spread(values.n, min(values.n, _OF_DIAGONAL))
+    own = own_values(values.kernel, _rows(values, some))
+    if not (~(np.abs(told[some] - own) <= _ROUNDING * np.abs(own)) & np.isfinite(own)).any():
         return told
     note(
         "values of the kernel of rows with themselves are not those of its definition, by which "
         "the proof goes. This is a bug of linsep, or memory that fails: please report it."
     )
-    return values.once(_own_of_all)[ids]
-
-
-def _own_of_some(values: KernelValues) -> tuple[Index, Array]:
-    """Rows of the table, all of them or a sample, and their K(x, x) by definition."""
-    some = spread(values.n, min(values.n, _OF_DIAGONAL))
-    return some, own_values(values.kernel, _rows(values, some))
-
-
-def _own_of_all(values: KernelValues) -> Array:
-    """The same of all rows."""
     return own_values(values.kernel, _rows(values, np.arange(values.n)))
 
 

@@ -329,7 +329,8 @@ class SMO:
             work = self._work(problem, pairs, pair, part)
             if start is not None:
                 self._set(work, start[k])
-            self._judge(work)
+            if part.alpha.any() or not self._at_zero(work):
+                self._judge(work)
             parts.append(part)
         state = SMOState(parts=parts)
         self._move_on(state)
@@ -434,6 +435,20 @@ class SMO:
         pairs, part = self._pairs(problem), state.parts[0]
         places = part.active[part.working] if len(part.active) < len(part.alpha) else part.working
         return sorted(pairs.order[pairs.pairs[0].ids[places]].tolist())
+
+    def _at_zero(self, work: Work) -> bool:
+        """What there is to know of alpha = 0, where every row has a loss of 1; False if a class
+        has no rows, which ends it there."""
+        y, cost, part = work.pair.y, work.cost, work.part
+        sides = float(cost[y > 0].sum()), float(cost[y < 0].sum())
+        if not min(sides) > 0.0:
+            return False
+        part.facts[:] = sum(sides), 0.0, 0.0, 2.0 if work.with_offset else 1.0
+        if np.isfinite(part.objective):  # of the best offset, which one class pays for
+            part.least = 2.0 * min(sides) if work.with_offset else part.objective
+        self._lingers(part)
+        part.status = Status.RUNNING
+        return True
 
     def _set(self, work: Work, start: Array) -> None:
         """Start from given variables, put into their box and balanced."""
