@@ -66,6 +66,9 @@ def predict_and_correct(point: Point, gradient: Array, factor: Factor) -> Step |
 
     gradient is that of the problem at the point, with whatever terms the equations care for.
     ``factor`` takes the diagonal that is added to Q and gives what solves the equations.
+
+    With p = da / a and s = da / (top - a) the step for mu = 0 has dlow = -low (1 + p) and
+    dhigh = -high (1 - s), so what is asked of it needs hardly more than these two.
     """
     a, low, high, top = point
     bounded = np.isfinite(top)
@@ -74,34 +77,27 @@ def predict_and_correct(point: Point, gradient: Array, factor: Factor) -> Step |
     room = top - a
     rest = room if whole else np.where(bounded, room, 0.0)
     mean = float(a @ low + rest @ high) / count
-    solve = factor(low / a + high / room) if mean > 0.0 else None
+    by_low, by_high = 1.0 / a, 1.0 / room
+    solve = factor(low * by_low + high * by_high) if mean > 0.0 else None
     if solve is None:
         return None
-    missing = low - high - gradient
-    products = a * low, rest * high
-
-    def direction(first: Array, second: Array) -> tuple[Array, Array, Array, Any]:
-        da, more = solve(missing + first / a - second / room)
-        return da, (first - low * da) / a, (second + high * da) / room, more
-
-    def longest(da: Array, dlow: Array, dhigh: Array) -> float:
-        most = max(float((-da / a).max()), float((-dlow / low).max()), float((da / room).max()))
-        shares = -dhigh / high if whole else -dhigh[bounded] / high[bounded]
-        most = max(most, float(shares.max(initial=0.0)))
-        return reach(most)
-
-    da, dlow, dhigh, _ = direction(-products[0], -products[1])
-    t = min(1.0, longest(da, dlow, dhigh))
-    tried = a + t * da
-    rest = top - tried if whole else np.where(bounded, top - tried, 0.0)
-    ahead = float(tried @ (low + t * dlow) + rest @ (high + t * dhigh)) / count
+    da, _ = solve(-gradient)
+    p, s = da * by_low, da * by_high
+    more, less = float(p.max()), float(s.min())
+    t = min(1.0, reach(max(-float(p.min()), 1.0 + more, float(s.max()), 1.0 - less)))
+    at_low, at_high = low * da, high * da
+    bent = float(at_low @ p + at_high @ s)
+    ahead = (1.0 - t) * mean + t * t * (float((high - low) @ da) - bent) / count
     aim = centring(mean, ahead)
-    second = aim - products[1] + da * dhigh
-    da, dlow, dhigh, more = direction(
-        aim - products[0] - da * dlow, second if whole else np.where(bounded, second, 0.0)
-    )
-    t = min(1.0, SHORTER * longest(da, dlow, dhigh))
-    return Step(Point(a + t * da, low + t * dlow, high + t * dhigh, top), t, more, mean)
+    first = by_low * (aim + at_low * (1.0 + p))
+    second = by_high * (aim - at_high * (1.0 - s))
+    da, moved = solve(first - second - gradient)
+    p, s = da * by_low, da * by_high
+    dlow, dhigh = first - low * (1.0 + p), second - high * (1.0 - s)
+    shares = dhigh / high if whole else dhigh[bounded] / high[bounded]
+    most = max(-float(p.min()), float(s.max()), -float((dlow / low).min()))
+    t = min(1.0, SHORTER * reach(max(most, -float(shares.min(initial=0.0)))))
+    return Step(Point(a + t * da, low + t * dlow, high + t * dhigh, top), t, moved, mean)
 
 
 def reach(most: float) -> float:

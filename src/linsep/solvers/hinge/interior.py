@@ -38,6 +38,7 @@ _ROWS_AT_ONCE = 4096  # rows of a product with weights
 _IDLE = 30  # steps without progress after which rounding is blamed
 _LESS = 0.9  # of the mean product: progress before there is any in the gap
 _SHORTEST = 1e-9  # a step of this length is none
+_APART = 2.0  # of slacks and xi at the start: streets are wider than what is scored before a step
 
 
 @dataclass(kw_only=True)
@@ -123,8 +124,8 @@ class InteriorHinge:
         state = InteriorState(
             w=np.zeros(width),
             alpha=0.5 * top if capped else np.full(n, 0.5),
-            slack=np.ones(n),
-            excess=np.ones(n) if capped else np.zeros(0),
+            slack=np.full(n, _APART),
+            excess=np.full(n if capped else 0, _APART),
             best=np.zeros(width),
             best_primal=self.loss.at_zero(cost),
             best_alpha=np.zeros(n),
@@ -133,13 +134,13 @@ class InteriorHinge:
             alpha = np.clip(np.asarray(start[2], dtype=np.float64), 0.0, top)
             w = inside(problem, table, problem.join(*start[:2]))
             with np.errstate(all="ignore"):
-                self._bounds(problem, state, w, table.rows @ w, alpha)
+                self._bounds(self._fixed(problem), state, w, table.rows @ w, alpha)
             if not state.status.done:  # a point at its bounds is no start for this method
                 state.best_primal, state.best_dual = self.loss.at_zero(cost), 0.0
         if not state.status.done:
             state.values = np.zeros(n)
             with np.errstate(all="ignore"):
-                self._bounds(problem, state, state.w, state.values, state.alpha)
+                self._bounds(self._fixed(problem), state, state.w, state.values, state.alpha)
         return state
 
     def extents(self, problem: Problem, state: InteriorState) -> dict[str, int]:
@@ -152,8 +153,9 @@ class InteriorHinge:
 
     def advance(self, problem: Problem, state: InteriorState, steps: int, log: Log = NO_LOG) -> int:
         """Steps; each ends with both bounds of its point."""
+        fixed = self._fixed(problem)
         with one_blas_thread(), np.errstate(all="ignore"):
-            taken = repeated(state, steps, lambda: self._step(problem, state))
+            taken = repeated(state, steps, lambda: self._step(fixed, state))
         state.n_updates += taken
         return taken
 
@@ -169,14 +171,19 @@ class InteriorHinge:
 
     # -- one step -----------------------------------------------------------------------------
 
-    def _step(self, problem: Problem, state: InteriorState) -> None:
+    def _fixed(self, problem: Problem) -> Fixed:
         A, cost = table_of(problem).rows, self.C * problem.weight
-        capped, alpha = np.isfinite(self.loss.top), state.alpha
-        ridge = _ridge(problem, A.shape[1])
+        ridge = np.ones(A.shape[1])
+        if problem.fit_intercept:
+            ridge[-1] = 0.0
+        own = 2.0 * self.loss.q / cost
+        return Fixed(A, cost, self.loss.cap(cost), own, ridge, problem.sign > 0)
+
+    def _step(self, fixed: Fixed, state: InteriorState) -> None:
+        A, _, top, own, ridge, _ = fixed
+        alpha, capped = state.alpha, len(state.excess) > 0
         wrong = alpha @ A - ridge * state.w
-        own = 2.0 * self.loss.q / cost  # a curved loss has a diagonal of its own
-        excess = state.excess if capped else np.zeros(len(cost))
-        point = Point(alpha, state.slack, excess, self.loss.cap(cost))
+        point = Point(alpha, state.slack, state.excess if capped else np.zeros(len(top)), top)
 
         def factor(diagonal: Array) -> Solve | None:
             theta = 1.0 / (diagonal + own)
@@ -203,21 +210,21 @@ class InteriorHinge:
         state.alpha, state.slack = step.point.a, step.point.low
         if capped:
             state.excess = step.point.high
-        self._bounds(problem, state, state.w, state.values, state.alpha)
+        self._bounds(fixed, state, state.w, state.values, state.alpha)
 
     def _bounds(
-        self, problem: Problem, state: InteriorState, w: Array, values: Array, alpha: Array
+        self, fixed: Fixed, state: InteriorState, w: Array, values: Array, alpha: Array
     ) -> None:
         """Objective of w, dual value of alpha, and whether they are close enough."""
-        A, cost, before = table_of(problem).rows, self.C * problem.weight, state.gap
-        d = A.shape[1] - problem.fit_intercept
+        A, cost, before, free = fixed.rows, fixed.cost, state.gap, fixed.ridge[-1] == 0.0
+        d = A.shape[1] - free
         primal = 0.5 * float(w[:d] @ w[:d]) + float(cost @ self.loss.value(1.0 - values))
         balanced = alpha
-        if problem.fit_intercept:
-            positive = problem.sign > 0
-            plus, minus = float(alpha[positive].sum()), float(alpha[~positive].sum())
+        if free:
+            plus = float(alpha[fixed.positive].sum())
+            minus = float(alpha[~fixed.positive].sum())
             share = min(plus, minus) / max(plus, minus) if min(plus, minus) > 0 else 0.0
-            balanced = np.where(positive == (plus > minus), alpha * share, alpha)
+            balanced = np.where(fixed.positive == (plus > minus), alpha * share, alpha)
         v = (balanced @ A)[:d]
         dual = float(balanced.sum()) - 0.5 * float(v @ v) - self.loss.dual_cost(balanced, cost)
         if primal < state.best_primal:
@@ -230,6 +237,19 @@ class InteriorHinge:
             state.status = Status.CERTIFIED
         elif state.idle > _IDLE:
             state.status = Status.STALLED
+
+
+class Fixed(NamedTuple):
+    """What all steps of a problem have in common."""
+
+    rows: Array
+    cost: Array
+    top: Array
+    own: Array
+    """Its own diagonal, that of a curved loss."""
+    ridge: Array
+    """1 for every weight, 0 for an intercept."""
+    positive: NDArray[np.bool_]
 
 
 def _factor(matrix: Array, ridge: Array) -> Factor | None:
@@ -246,14 +266,6 @@ def _weighted(A: Array, theta: Array) -> Array:
         part = A[lo : lo + _ROWS_AT_ONCE] * root[lo : lo + _ROWS_AT_ONCE]
         out += part.T @ part  # a matrix and its transpose: half of the work
     return out
-
-
-def _ridge(problem: Problem, width: int) -> Array:
-    """1 for every weight, 0 for an intercept."""
-    ridge = np.ones(width)
-    if problem.fit_intercept:
-        ridge[-1] = 0.0
-    return ridge
 
 
 # -- The rows that interior points work with: times their labels, in as few columns as will do ----
