@@ -10,9 +10,10 @@ Whatever does not hold is a ProofError: it can only be a bug of linsep.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from fractions import Fraction
 from math import lcm
+from operator import mul
 from typing import Any
 
 import numpy as np
@@ -31,6 +32,9 @@ _ROUNDING = 1e-9  # share of a sum of sizes: no rounding is larger, nothing that
 _LEAST = 1e-290  # below it floats have few digits
 _FEW = 5_000  # entries that are looked at in fractions
 _WORK = 50_000_000  # multiplications modulo a prime
+_RESIDUE = 3  # of these an entry takes that is reduced
+_ACROSS = 2  # random vectors that all rows of a span are orthogonal to
+_BLOCK = 1 << 16  # entries that are reduced together
 _PRIMES = (2_147_483_647, 2_147_483_629)
 
 
@@ -219,14 +223,12 @@ def hold_reflected(
     block = np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), np.float64)
     block = np.column_stack([block, np.ones(len(block))])[:, : problem.width]
     if exact and block.size <= _FEW:
-        total = [[0] * block.shape[1] for _ in range(problem.K)]
-        whole = _whole(multipliers)
-        table = zip(*map(_whole, block.T.tolist()))
-        for m, k, r, row in zip(whole, own.tolist(), rival.tolist(), table):
-            z = [m * v for v in row]
-            total[k] = [t + v for t, v in zip(total[k], z)]
-            total[r] = [t - v for t, v in zip(total[r], z)]
-        _require(not any(any(t) for t in total), "the multipliers do not cancel the rows")
+        whole, columns = _whole(multipliers), [_whole(column) for column in block.T.tolist()]
+        for k in range(1 if problem.K == 2 else problem.K):
+            signs = ((own == k).astype(int) - (rival == k)).tolist()
+            shares = [m * sign for m, sign in zip(whole, signs)]
+            left = any(sum(map(mul, shares, column)) for column in columns)
+            _require(not left, "the multipliers do not cancel the rows")
         return
     top = max(multipliers)
     share = np.array([float(m / top) for m in multipliers])
@@ -253,12 +255,28 @@ def _spanned(problem: Problem, few: Index, rows: Index, prime: int) -> bool:
     basis, pivots = _echelon(_residues(problem, few, prime), prime)
     if len(basis) == (width := (problem.K - 1) * problem.width):
         return True
-    most = max(1, _WORK // (width * max(1, len(basis))))
+    most = max(1, _WORK // (width * (_ACROSS + _RESIDUE)))
     rows = rows[:: max(1, -(-len(rows) // most))]
-    left = _residues(problem, rows, prime)
-    for row, at in zip(basis, pivots):
-        left = (left - left[:, at : at + 1] * row) % prime
-    return not left.any()
+    normals, step = list(_normals(basis, pivots, prime)), max(1, _BLOCK // width)
+    for lo in range(0, len(rows), step):
+        block = _residues(problem, rows[lo : lo + step], prime)
+        sums = ((block * across % prime).sum(axis=1) for across in normals)
+        if any((one % prime).any() for one in sums):
+            return False
+    return True
+
+
+def _normals(basis: Index, pivots: list[int], prime: int) -> Iterator[Index]:
+    """Vectors that are orthogonal to the basis, drawn from all of these alike.
+
+    A row outside the span is orthogonal to one of them by chance, once in as many draws as the
+    prime says.
+    """
+    for k in range(_ACROSS):
+        across = np.random.default_rng([prime, k]).integers(prime, size=basis.shape[1])
+        across[pivots] = 0
+        across[pivots] = [-sum(map(mul, row, across.tolist())) % prime for row in basis.tolist()]
+        yield across
 
 
 def _echelon(A: Index, prime: int) -> tuple[Index, list[int]]:
@@ -287,10 +305,10 @@ def _residues(problem: Problem, rows: Index, prime: int) -> Index:
     block = np.asarray(block if isinstance(block, np.ndarray) else block.toarray(), np.float64)
     block = np.column_stack([block, np.ones(len(block))])[:, : problem.width]
     fraction, power = np.frexp(block)
-    kinds, at = np.unique(power, return_inverse=True)
-    powers = np.array([pow(2, int(e) - 53, prime) for e in kinds], dtype=np.int64)
+    low, high = int(power.min(initial=0)), int(power.max(initial=0))
+    powers = np.array([pow(2, e - 53, prime) for e in range(low, high + 1)], dtype=np.int64)
     whole = (fraction * 2.0**53).astype(np.int64) % prime
-    z = whole * powers[at.reshape(block.shape)] % prime
+    z = whole * powers[power - low] % prime
     out = np.zeros((len(rows), problem.K, block.shape[1]), dtype=np.int64)
     every = np.arange(len(rows))
     out[every, own], out[every, rival] = z, (-z) % prime

@@ -10,7 +10,9 @@ import numpy as np
 import pytest
 
 import linsep
+from linsep.core import Problem
 from linsep.errors import ProofError
+from linsep.proofs import witness
 
 XOR = np.array([[0.0, 0.0], [1.0, 1.0], [0.0, 1.0], [1.0, 0.0]]), np.array([0, 0, 1, 1])
 APART = np.array([[6.0, 9.0], [5.0, 7.0], [5.0, 9.0], [0.0, 4.0]]), np.array([1, 1, 0, 0])
@@ -231,6 +233,20 @@ def test_numbers_too_long_for_python_are_stored():
     big = replace(proof, span_multipliers=tuple(Fraction(1, 7**9000) for _ in proof.span_rows))
     again = linsep.Proof.from_json(big.to_json())
     assert again.span_multipliers == big.span_multipliers
+
+
+def test_every_row_of_a_large_table_is_held_against_the_span():
+    rng = np.random.default_rng(2)
+    basis = np.vstack([np.eye(60, 62), np.zeros((1, 62))])  # the last two columns are empty
+    rows = basis[rng.integers(61, size=20_000)] * rng.integers(-3, 4, (20_000, 1)) / 8
+    y = np.arange(20_000) % 2
+    few, every = np.arange(61), np.arange(61, 20_061)
+    problem = Problem(np.vstack([basis, rows]), np.concatenate([np.ones(61), y]))
+    assert all(witness._spanned(problem, few, every, prime) for prime in witness._PRIMES)
+    for row in (62, 12_345):  # one of them, wherever it is
+        wrong = problem.changed(matrix=problem.matrix.copy())
+        wrong.matrix[row, 61] = 2.0**-40
+        assert not any(witness._spanned(wrong, few, every, prime) for prime in witness._PRIMES)
 
 
 def test_explanations_read_well():
