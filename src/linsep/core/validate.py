@@ -316,6 +316,8 @@ def refuse_too_many_classes(
 
     if size(n) <= most:  # no count of classes can be too many
         return
+    if labels.dtype.kind in "iu" and size(int(labels.max()) - int(labels.min()) + 1) <= most:
+        return  # nor of those between the least and the largest
     K = len(np.unique(labels))
     if size(K) > most:
         what = f"{K * (K - 1) // 2} pairs of classes" if pairs else "their scores"

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.costs import GRAM_COLUMNS, UNASKED, VERDICT
+from linsep.core.costs import GRAM_COLUMNS, PLANE, PRODUCT, UNASKED, VERDICT
 from linsep.core.drive import Outcome
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.limits import Limits, spare_time
@@ -78,7 +78,8 @@ from linsep.solvers.squares.normal import ExactSquares, RidgeSquares, SquaresPar
 from linsep.solvers.squares.pseudo_inverse import PseudoInverse, fits, pseudo_inverse
 from linsep.solvers.squares.widrow_hoff import WidrowHoff, longest_row
 
-_REPORT = 2e8  # operations up to which leverages are computed in every fit
+_REPORT_ROW = 4e-8  # seconds of a row in the report of all rows, beside products with its entries,
+_REPORT_PASSES = 6  # of which there are as many
 _CORRECTED = 4  # times that a plane of a stream is corrected and proved again, at most
 _DECIDE = UNASKED / VERDICT  # entries up to which a plane that does not separate is looked into
 
@@ -468,8 +469,7 @@ class LeastSquares(KernelOption):
 
     def _factors(self, problem: Problem) -> PseudoInverse | None:
         """The factorisation, where there is one or it costs next to nothing."""
-        cheap = problem.n * float(problem.width) ** 2 <= _REPORT
-        if not fits(problem) or not (self.solver == "exact" or cheap):
+        if not fits(problem) or not (self.solver == "exact" or _report_is_cheap(problem)):
             return None
         found = pseudo_inverse(problem)
         if not np.isfinite(found.half).all():
@@ -498,8 +498,7 @@ class LeastSquares(KernelOption):
         self.condition_ = None if factors is None else factors.condition
         self.dependent_ = {} if factors is None else _dependent(problem, factors)
         self._report: RowReport | None = None
-        small = problem.n * float(problem.width) ** 2 <= _REPORT
-        if factors is not None and small and answer.status.ok:
+        if factors is not None and _report_is_cheap(problem) and answer.status.ok:
             self._report = row_report(problem.lent, answer.witness.a)
         self.outliers_ = None if self._report is None else self._report.outliers
 
@@ -661,6 +660,13 @@ class LeastSquares(KernelOption):
             lines.append(("columns", _columns(self)))
         lines += [("outlier", line) for line in _outliers(self)]
         return [*lines, *known_rule(self, _away(self), offset=True)]
+
+
+def _report_is_cheap(problem: Problem) -> bool:
+    """Whether a report of the rows takes no more than what a fit may spend unasked."""
+    width = float(problem.width)
+    entries = width * (_REPORT_PASSES * PLANE + 2.0 * PRODUCT * width)
+    return problem.n * (_REPORT_ROW + entries) <= UNASKED
 
 
 def _words(problem: Problem) -> int:

@@ -7,6 +7,7 @@ import pytest
 from sklearn.neighbors import KernelDensity
 
 import linsep
+from linsep.core import validate
 from linsep.core.validate import as_labels
 
 CASES = [
@@ -36,3 +37,10 @@ def test_every_reader_of_labels_takes_the_same_kinds():
     assert rule.classes_.dtype.kind == "i" and rule.predict(X).tolist() == [3, 3, 7, 7]
     assert as_labels(y, 4)[0].dtype.kind == "i"
     assert linsep.separability(X, y).separable
+
+
+def test_classes_of_a_small_range_are_not_counted(monkeypatch):
+    """Sorting the labels of a table is a pass that the count of its classes does not need."""
+    monkeypatch.setattr(validate, "total_memory", lambda: 1 << 30)
+    monkeypatch.setattr(validate.np, "unique", None)
+    validate.refuse_too_many_classes(np.arange(100_000) % 3)

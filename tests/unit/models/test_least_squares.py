@@ -496,6 +496,15 @@ def test_large_models_have_no_fractions_and_say_so():
         linsep.LeastSquares().fit(X, y).exact_coefficients()
 
 
+def test_no_report_is_made_unasked_where_it_would_be_felt():
+    X, y = blobs(120_000, 3)
+    model = linsep.LeastSquares().fit(X, y)
+    assert model.outliers_ is None
+    with pytest.raises(SettingError, match="a large table"):
+        model.report()
+    assert len(model.report(X[:50], y[:50])) == 50
+
+
 def test_the_report_is_a_table():
     X, y = blobs(60, 3)
     X[7] += 60
