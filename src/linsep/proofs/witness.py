@@ -273,7 +273,7 @@ def _normals(basis: Index, pivots: list[int], prime: int) -> Iterator[Index]:
     prime says.
     """
     for k in range(_ACROSS):
-        across = np.random.default_rng([prime, k]).integers(prime, size=basis.shape[1])
+        across = np.random.default_rng([prime, k]).integers(prime, size=(basis.shape[1],))
         across[pivots] = 0
         across[pivots] = [-sum(map(mul, row, across.tolist())) % prime for row in basis.tolist()]
         yield across
