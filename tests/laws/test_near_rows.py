@@ -18,7 +18,7 @@ from linsep.solvers.hinge.newton import NewtonHinge
 
 @pytest.fixture
 def rows_are_left_out(monkeypatch):
-    monkeypatch.setattr(hinge_near, "_WORTH_SETTING_ASIDE", 0)
+    monkeypatch.setattr(hinge_near, "SET_ASIDE", 0)
     monkeypatch.setattr(hinge_near, "_MOST_NEAR", 0.5)
 
 
@@ -50,7 +50,7 @@ def test_the_answer_is_proved_on_all_rows(rows_are_left_out, offset, C):
 def test_the_same_answer_as_with_all_rows_read(monkeypatch):
     X, y = data(1)
     whole = LinearSVM(solver="newton", tol=1e-6).fit(X, y)
-    monkeypatch.setattr(hinge_near, "_WORTH_SETTING_ASIDE", 0)
+    monkeypatch.setattr(hinge_near, "SET_ASIDE", 0)
     near = LinearSVM(solver="newton", tol=1e-6).fit(X, y)
     bound = max(whole.certificate_.lower_bound, near.certificate_.lower_bound)
     for model in (whole, near):

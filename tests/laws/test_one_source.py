@@ -147,7 +147,7 @@ def test_threads_do_not_change_a_bit(name):
 @pytest.mark.parametrize("corrections", [False, True])
 def test_threads_do_not_change_a_bit_of_softmax(corrections, monkeypatch):
     if corrections:  # as with many columns
-        monkeypatch.setattr(softmax_system, "_WHOLE_HESSIAN", 5)
+        monkeypatch.setattr(softmax_system, "WHOLE_HESSIAN", 5)
     X, y = noisy(60_000, 8, 3)
     data = Problem(X.astype(np.float32), y)
     ones = (dataclasses.replace(MACHINES["softmax"], tol=1e-5, threads=k) for k in (1, 2))

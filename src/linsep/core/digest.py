@@ -9,11 +9,8 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
-from linsep.core.costs import AT_ONCE
+from linsep.core.costs import AT_ONCE, HASHED_AT_ONCE, HASHED_BY_NUMPY
 from linsep.core.lanes import run_all
-
-_CACHED = 1 << 15  # entries of a block of mixed values that stays in the cache
-_NUMPY = 60  # entries that numpy mixes while a loop in Python would touch one
 
 Hashes = NDArray[np.uint64]
 
@@ -56,7 +53,7 @@ def _mixed(values: NDArray[Any], key: Hashes) -> Hashes:
 
 
 def _in_blocks(matrix: NDArray[Any], keys: Hashes, out: Hashes) -> None:
-    step = max(1, _CACHED // len(keys))
+    step = max(1, HASHED_AT_ONCE // len(keys))
     for at in range(0, len(matrix), step):
         block = np.ascontiguousarray(matrix[at : at + step])
         out[at : at + step] = _mixed(block, keys).sum(axis=1, dtype=np.uint64)
@@ -73,7 +70,7 @@ def _compiled(matrix: NDArray[Any], keys: Hashes, out: Hashes) -> bool:
         return False
     bits = (matrix if by_rows else matrix.T).view(np.uint64)
     work = sum_mixed if by_rows else add_mixed
-    run = work.choose(bits, keys, out, size=0, work=bits.size // _NUMPY)
+    run = work.choose(bits, keys, out, size=0, work=bits.size // HASHED_BY_NUMPY)
     if run is work.python:
         return False
     if not by_rows or bits.size < 2 * AT_ONCE:

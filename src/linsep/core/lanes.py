@@ -21,13 +21,11 @@ from typing import Any, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.costs import PLANE, second_thread
+from linsep.core.costs import BLOCK_BYTES, LEAST_PIECE, PLANE, second_thread
 from linsep.core.limits import tick
 
 T = TypeVar("T")
 
-_BLOCK_BYTES = 448 * 1024  # a block and the sums beside it fit the second-level cache
-_LEAST_PIECE = 20_000  # numbers in a piece of long vectors, at least
 _SERIAL = second_thread(PLANE)
 
 
@@ -66,7 +64,7 @@ class Lanes:
         self.sparse = not isinstance(matrix, np.ndarray)
         self.dtype = np.dtype(np.float64) if double else matrix.dtype
         per_row = self.d * self.dtype.itemsize
-        self.rows = int(np.clip(_BLOCK_BYTES // max(1, per_row) // 64 * 64, 64, 8192))
+        self.rows = int(np.clip(BLOCK_BYTES // max(1, per_row) // 64 * 64, 64, 8192))
         self.rows = min(self.rows, max(1024, self.n // 16 // 64 * 64))  # work for every thread
         while self.n > self.rows and self.n % self.rows == 1:
             self.rows += 64  # numpy multiplies a block of one row in another order than numba
@@ -190,7 +188,7 @@ def sum_of_pieces(
 ) -> NDArray[np.float64]:
     """Sums that a function gives for pieces of the arrays, added; pieces depend on n alone."""
     n = len(arrays[0])
-    pieces = max(1, min(16, n // _LEAST_PIECE))
+    pieces = max(1, min(16, n // LEAST_PIECE))
     edges = [n * k // pieces for k in range(pieces + 1)]
     jobs = [partial(function, *(x[lo:hi] for x in arrays)) for lo, hi in pairwise(edges)]
     return np.asarray(np.sum(run_all(jobs), axis=0))

@@ -12,7 +12,7 @@ from typing import Any, Concatenate, ParamSpec, Self, TypeVar
 import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
-from linsep.core.costs import AT_ONCE, PRODUCT, second_thread
+from linsep.core.costs import AT_ONCE, BLAS_COLUMNS, PRODUCT, second_thread
 from linsep.core.digest import row_hashes
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.layouts import CSR, BinaryRows, KeslerRows, Rows
@@ -87,7 +87,6 @@ _PARTS = (
     "matrix", "classes", "label", "weight", "targets", "fit_intercept", "feature_names",
     "row_index",
 )  # fmt: skip
-_BLAS_COLUMNS = 256  # columns from which BLAS multiplies a row with itself faster than a plain loop
 
 
 class Problem(Once):
@@ -527,7 +526,7 @@ def _squared_lengths(problem: Problem) -> NDArray[np.float64]:
     step = max(1, AT_ONCE // max(1, problem.d))
     for at in range(0, problem.n, step):
         block = problem.matrix[at : at + step].astype(np.float64, copy=False)
-        long = block.flags.c_contiguous and problem.d >= _BLAS_COLUMNS
+        long = block.flags.c_contiguous and problem.d >= BLAS_COLUMNS
         squares = np.vecdot(block, block) if long else np.einsum("ij,ij->i", block, block)
         out[at : at + step] = squares
     return out

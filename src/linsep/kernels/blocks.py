@@ -12,13 +12,22 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
-from linsep.core.costs import KERNEL, second_thread
+from linsep.core.costs import (
+    CODED_ROWS,
+    DENSE_WIDTH,
+    KERNEL,
+    MIRROR_COMPILED,
+    MIRRORED_ROWS,
+    TILE,
+    WORTH_GROUPING,
+    second_thread,
+)
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.problem import Once, Problem
 from linsep.core.protocol import Witness
 from linsep.errors import DataError
 from linsep.kernels.gaussian import add_gaussians, add_tile, mirror
-from linsep.kernels.rows import DENSE_WIDTH, WORTH_GROUPING, Rows, groups_of, sum_of_groups
+from linsep.kernels.rows import Rows, groups_of, sum_of_groups
 
 if TYPE_CHECKING:
     from linsep.kernels.base import Kernel
@@ -27,11 +36,8 @@ Array = NDArray[np.float64]
 
 SHORT = 16  # terms of a sum that are added in float32, where there is one sum
 STEP, STRIP = 256, 1024  # rows and columns of a block: 1 MB in float32, which stays in the cache
-_TILE = 512  # rows and columns computed together: one product, one pass of the function
 _BLOCK = STEP * STRIP  # values of a product that is not kept
-_STRIPE = 64  # rows that are mirrored together
-_BELOW = np.tri(_STRIPE, k=-1, dtype=bool)
-_MIRROR = 60_000  # entries of a tile from which machine code copies it
+_BELOW = np.tri(MIRRORED_ROWS, k=-1, dtype=bool)
 _SERIAL = second_thread(KERNEL)
 
 Some = Any  # an array of row numbers, or a slice
@@ -115,7 +121,7 @@ class KernelValues(Once):
     def fill(self, G: NDArray[Any], ids: NDArray[np.int64], have: int = 0) -> None:
         """The Gram matrix of the rows ``ids`` into G, of which the first ``have`` are there."""
         m = len(ids)
-        edges = [*range(0, have, _TILE), *range(have, m, _TILE), m]
+        edges = [*range(0, have, TILE), *range(have, m, TILE), m]
         tiles = list(pairwise(edges))
         picked = {a: self.picked(ids[a[0] : a[1]], G.dtype) for a in tiles}
 
@@ -124,7 +130,7 @@ class KernelValues(Once):
             if a == b:  # symmetric to the last bit
                 G[a[0] : a[1], b[0] : b[1]] = values
                 _mirror_half(G[a[0] : a[1], b[0] : b[1]])
-            elif values.size < _MIRROR:
+            elif values.size < MIRROR_COMPILED:
                 G[a[0] : a[1], b[0] : b[1]] = values
                 G[b[0] : b[1], a[0] : a[1]] = values.T
             else:
@@ -231,7 +237,7 @@ class KernelValues(Once):
 
     def _symmetric(self, ids: NDArray[np.int64], coef: NDArray[np.float64]) -> NDArray[np.float64]:
         whole = self.picked(ids, np.float64)
-        cuts = list(pairwise([*range(0, len(ids), _TILE), len(ids)]))
+        cuts = list(pairwise([*range(0, len(ids), TILE), len(ids)]))
 
         def stripe(k: int) -> NDArray[np.float64]:
             (a, b), total = cuts[k], np.zeros(len(ids))
@@ -270,8 +276,8 @@ def _some(whole: Any, rows: Some) -> Any:
 
 def _mirror_half(square: NDArray[Any]) -> None:
     """What is above the diagonal is copied below it, by stripes."""
-    for lo in range(0, len(square), _STRIPE):
-        hi = lo + _STRIPE
+    for lo in range(0, len(square), MIRRORED_ROWS):
+        hi = lo + MIRRORED_ROWS
         own = square[lo:hi, lo:hi]
         np.copyto(own, own.T, where=_BELOW[: len(own), : len(own)])
         square[hi:, lo:hi] = square[lo:hi, hi:].T
@@ -379,7 +385,6 @@ _NARROW_BLOCK = 512  # columns of a block whose values are added up in place
 _UNIT = 64  # columns that products of rows like best: whole lines of the cache
 _FEW_ROWS = 256  # rows below which the other side is cut into lanes,
 _LONGEST_BLOCK = 4096  # of no more rows than this
-_CODED = 4096  # rows of bits that are looked at together
 _BYTES = 256 << 20  # a sparse matrix is never written out beyond this
 
 
@@ -429,7 +434,7 @@ def signed_sums(
 
 def _by_tables(kernel: Any, A: Rows, B: Rows, size: NDArray[np.float64], cut: int) -> Any:
     """Sums over the rows of B before cut and over the others, of rows of bits."""
-    one, two, strip = np.zeros(A.n), np.zeros(A.n), _even(A.n, _CODED)
+    one, two, strip = np.zeros(A.n), np.zeros(A.n), _even(A.n, CODED_ROWS)
 
     def part(at: int) -> None:
         some = slice(at, min(at + strip, A.n))

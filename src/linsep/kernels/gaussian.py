@@ -11,6 +11,12 @@ from numpy.typing import NDArray
 from scipy.spatial.distance import cdist
 
 from linsep.core.compile import in_machine_code, inner, routine
+from linsep.core.costs import (
+    DIFFERENCES_COLUMNS,
+    DIFFERENCES_ROWS,
+    EXPONENTS_COMPILED,
+    EXPONENTS_WITH_PRODUCTS,
+)
 from linsep.errors import CapabilityError, SettingError
 from linsep.kernels.base import WORDS, Kernel, dot_products, number, require_scale, scale_of
 from linsep.kernels.rows import Rows, dense_pair, inner_products
@@ -23,21 +29,15 @@ Array = NDArray[Any]
 _SAFE = {np.dtype(np.float64): 1e6, np.dtype(np.float32): 2e3}
 # Values below exp of this are 0 in large tiles: denormal numbers are slow.
 _LEAST_ARGUMENT = {np.dtype(np.float64): -np.inf, np.dtype(np.float32): -87.0}
-_LARGE_TILE = 30_000  # entries of a tile from which machine code makes its exponents
-_NARROW_TILE = 160  # columns up to which the exponents are made together with the products
 _FAR_RATE = 1e30  # rates beyond this, or below its inverse, may leave float32 with the squares
 _RESOLVED = 1e3  # largest gamma |x|^2 for which products in float32 resolve the distances
-_PIECE = 128  # rows of a sparse block whose differences are taken together
-
-
-_FEW_COLUMNS = 16  # columns up to which differences of entries cost no more than products
 
 
 def _defined_exponents(X: Any, Z: Any, rate: float) -> Array:
     """-rate |x - z|^2 for the definition, by differences; of many columns -rate (|x|^2 + |z|^2 -
     2 x . z), with the rows moved so that the squares are small."""
     dense = isinstance(X, np.ndarray)
-    if dense and X.shape[1] <= _FEW_COLUMNS:
+    if dense and X.shape[1] <= DIFFERENCES_COLUMNS:
         return np.asarray(-rate * cdist(X, Z, "sqeuclidean"))
     if dense:
         middle = Z.mean(axis=0)
@@ -173,7 +173,11 @@ class RBF(Kernel):
         _ = rows.squares
         rate = self.rate
         if rows.codes is None and isinstance(rows.centred, np.ndarray):
-            single = rows.dtype == np.float32 and rows.d <= _NARROW_TILE and rows.n * rows.d > 0
+            single = (
+                rows.dtype == np.float32
+                and rows.d <= EXPONENTS_WITH_PRODUCTS
+                and rows.n * rows.d > 0
+            )
             if single and 1e-30 <= rate <= 1e30 and rows.largest * rate <= _SAFE[rows.dtype]:
                 rows.lift(rate)
 
@@ -189,15 +193,15 @@ class RBF(Kernel):
 
     def tile(self, A: Rows, B: Rows, out: Array | None) -> Array:
         """By bits, by powers of two, or by products of rows, whichever these rows allow."""
-        large = A.n * B.n >= _LARGE_TILE
+        large = A.n * B.n >= EXPONENTS_COMPILED
         if large and A.codes is not None and B.codes is not None:
             out = np.empty((A.n, B.n), A.dtype) if out is None else out
             bits = A.codes.words, B.codes.columns, self._table(A), out, np.empty(B.n, np.uint64)
-            distances(*bits, size=100 * _LARGE_TILE, work=out.size)
+            distances(*bits, size=100 * EXPONENTS_COMPILED, work=out.size)
             return out
         values = self.powers(A, B, out) if large else None
         if values is not None:
-            gaussians(values, size=100 * _LARGE_TILE, work=values.size)
+            gaussians(values, size=100 * EXPONENTS_COMPILED, work=values.size)
             return values
         largest, rate = max(A.largest, B.largest), self.rate
         if not (largest * rate <= _SAFE[A.dtype] and isfinite(largest)) or rate == 0:
@@ -207,7 +211,7 @@ class RBF(Kernel):
         left, right = kind(rate) * A.squares, kind(rate) * B.squares
         if large and values.flags.c_contiguous:
             args = (values, left, right, kind(2 * rate), kind(_LEAST_ARGUMENT[A.dtype]), kind(0))
-            exponents(*args, size=100 * _LARGE_TILE, work=values.size)  # compiled at once
+            exponents(*args, size=100 * EXPONENTS_COMPILED, work=values.size)  # compiled at once
         else:
             values *= kind(2 * rate)
             values -= left[:, None]
@@ -236,13 +240,13 @@ class RBF(Kernel):
             return None
         total, table = np.zeros(A.n), self._table(A).astype(np.float64)
         args = B.codes.words, A.codes.columns, table, coef, total, np.empty(A.n, np.uint64)
-        look_up(*args, size=100 * _LARGE_TILE, work=A.n * B.n)
+        look_up(*args, size=100 * EXPONENTS_COMPILED, work=A.n * B.n)
         return total
 
     def _by_differences(self, A: Rows, B: Rows) -> Array:
         """The same from differences of entries."""
         out = np.empty((A.n, B.n), A.dtype)
-        step = _PIECE if A.sparse or B.sparse else max(A.n, B.n)
+        step = DIFFERENCES_ROWS if A.sparse or B.sparse else max(A.n, B.n)
         for lo in range(0, A.n, step):
             for at in range(0, B.n, step):
                 a, b = dense_pair(A.matrix[lo : lo + step], B.matrix[at : at + step])

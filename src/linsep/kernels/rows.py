@@ -14,13 +14,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import ArrayLike, DTypeLike, NDArray
 
+from linsep.core.costs import CODED_COLUMNS, DENSE_WIDTH
 from linsep.core.validate import as_matrix, require_finite
 from linsep.errors import DataError, SettingError
 
 Array = NDArray[Any]
 
 _FAR_SHARE = 0.75  # share of the mean in the squared norms from which rows are centred
-DENSE_WIDTH = 32  # columns for each stored entry of a row up to which dense products are faster
 _DENSE_BYTES = 64 << 20  # a sparse block is never written out densely beyond this
 
 
@@ -265,7 +265,6 @@ def _far_mean(X: Array, squares: Array) -> Array | None:
 # |x - z|^2 = (hi - lo)^2 times the number of columns in which x and z differ.
 
 
-_WIDEST = 4096  # columns beyond which bits are not worth it
 _FIRST = 64  # rows that are looked at before all of them
 
 
@@ -286,7 +285,7 @@ class Codes:
 
 def codes_of(matrix: Any, like: Codes | None = None) -> Codes | None:
     """The bits of a dense matrix; None where it has more than two values, or others than like."""
-    if not isinstance(matrix, np.ndarray) or not matrix.size or matrix.shape[1] > _WIDEST:
+    if not isinstance(matrix, np.ndarray) or not matrix.size or matrix.shape[1] > CODED_COLUMNS:
         return None
     if like is None:
         low, high = float(matrix[:_FIRST].min()), float(matrix[:_FIRST].max())
@@ -341,8 +340,7 @@ def lifted_rows(X: Array, rate: float) -> Lifted:
 # -- Equal rows of a matrix: tables of categories have many, and one kernel value serves them all
 
 
-WORTH_GROUPING = 4_000_000  # values from which a look for equal rows pays,
-_EQUAL_SHARE = 0.05  # if such a share of the rows equals another one
+_EQUAL_SHARE = 0.05  # of the rows that equal another one, from which they are grouped
 
 Groups = tuple[NDArray[np.int64], NDArray[np.int64]]
 

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import TILE
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.kernels.rows import Rows
@@ -22,8 +23,6 @@ if TYPE_CHECKING:
 
 
 Array = NDArray[Any]
-
-_TILE = 512  # rows and columns of a tile
 
 
 def fill(kernel: Kernel, A: Rows, B: Rows | None) -> Array:
@@ -52,8 +51,8 @@ def fill(kernel: Kernel, A: Rows, B: Rows | None) -> Array:
 
 
 def _cut(rows: Rows) -> list[tuple[int, Rows]]:
-    """Pieces of at most _TILE rows, each with the number of its first row."""
-    return [(lo, rows.slice(lo, min(rows.n, lo + _TILE))) for lo in range(0, rows.n, _TILE)]
+    """Pieces of at most TILE rows, each with the number of its first row."""
+    return [(lo, rows.slice(lo, min(rows.n, lo + TILE))) for lo in range(0, rows.n, TILE)]
 
 
 def _tile(

@@ -19,12 +19,12 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import PROBABILITIES_AT_ONCE
 from linsep.core.lanes import run_all, sum_of_pieces
 from linsep.losses.base import Loss
 from linsep.numerics.line import Bracket
 
 Array = NDArray[np.float64]
-_CACHED = 1 << 15  # probabilities that are worked on at once, so that they stay in the cache
 LAST_DIGIT_ROWS = 20_000  # rows up to which the offset is found to the last digit
 
 
@@ -55,7 +55,7 @@ def posteriors(scores: Array, *, lead: bool = False) -> Array:
     n, classes = len(scores), 2 if scores.ndim == 1 else scores.shape[1]
     out = np.empty((n, classes))
     one = _two_posteriors if scores.ndim == 1 else _softmax
-    step = max(1, _CACHED // classes)
+    step = max(1, PROBABILITIES_AT_ONCE // classes)
     run_all(
         [
             partial(one, scores[lo : lo + step], out[lo : lo + step], lead=lead)

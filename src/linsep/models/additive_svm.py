@@ -13,7 +13,7 @@ from numpy.typing import ArrayLike, NDArray
 from sklearn.utils import check_array
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.costs import AGREED, AGREED_KERNEL, LEVEL_PROOF, PROOF
+from linsep.core.costs import AGREED, AGREED_KERNEL, FEW_KEPT, LEVEL_PROOF, PROOF
 from linsep.core.drive import Moment, Outcome
 from linsep.core.notes import warn
 from linsep.core.problem import Problem, each_against_rest
@@ -86,7 +86,6 @@ Array = NDArray[np.float64]
 _LARGEST_ENTRY = 1e100  # of X
 _SETS = 512, 2048  # rows of a working set: a quarter of all, within these
 _SMALL_ROWS, _SMALL_GAP = 512, 1e-10  # rows up to which this gap is aimed at, as it costs little
-_FEW_KEPT = 32  # times as many rows as a machine has, from which its rows alone are sorted
 _SHOWN_FEATURES = 6  # features in a summary
 _FUNCTIONS_RANK = (
     "how far a function reaches says nothing of rows that do not go there, and columns on a larger "
@@ -665,7 +664,7 @@ def _function(levels: Levels, dual: Array) -> AdditiveFunction:
 def _function_of(problem: Problem, power: float, dual: Array) -> AdditiveFunction:
     """The same; of the few rows of a sample without a look at all others."""
     rows = np.flatnonzero(dual.any(axis=0))
-    if _FEW_KEPT * len(rows) > problem.n:
+    if FEW_KEPT * len(rows) > problem.n:
         return _function(levels_of(problem, power), dual)
     return _function(Levels(problem.matrix[rows], power), dual[:, rows])
 

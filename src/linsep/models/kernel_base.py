@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.costs import KERNEL
+from linsep.core.costs import FLOAT32_VALUES, KERNEL
 from linsep.core.notes import say, warn
 from linsep.core.problem import Problem, columns_of
 from linsep.errors import (
@@ -60,7 +60,6 @@ from linsep.models.model_file import (
 from linsep.numerics.rounding import AT_ONE
 from linsep.proofs.definite import definite
 from linsep.proofs.kernel import (
-    WORTH,
     Definite,
     KernelGap,
     Rough,
@@ -293,7 +292,7 @@ def sure_sums(kernel: Kernel, X: Any, vectors: Any, coef: Array, offset: Array) 
     Rows with a value whose sign float32 cannot tell are computed in float64; of three classes and
     more only where no class is known to win against all others.
     """
-    if X.shape[0] * vectors.shape[0] < WORTH or not kernel.single:
+    if X.shape[0] * vectors.shape[0] < FLOAT32_VALUES or not kernel.single:
         return kernel_sums(kernel, X, vectors, coef) + offset
     right = _rows(kernel, vectors, np.float32)
     out = np.empty((X.shape[0], coef.shape[1]))

@@ -14,7 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.checkpoint import fingerprint_of, made_by
-from linsep.core.costs import AGREED_KERNEL
+from linsep.core.costs import AGREED_KERNEL, DOUBLE_ROWS, FINE_ROWS
 from linsep.core.drive import Outcome, drive
 from linsep.core.limits import Limits, TimeUpError, asked_to_stop, extra_time
 from linsep.core.notes import warn
@@ -69,8 +69,6 @@ from linsep.rows.exact import equal_rows as first_equal
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import DIGITS, ROUGH, SMO
 
-_FINE_ROWS = 1000  # rows up to which more digits than the default cost nothing worth mentioning
-_DOUBLE = 3000  # rows up to which the Gram matrix is float64
 _OF_FLOAT32 = 0.9  # share of tol that is asked of float32, if it reaches it: the rest is a proof's
 _LEGS = 3  # runs after the first, where rounding keeps a proof from tol,
 _ROOM = 0.1  # as long as this share of tol is left for the solver
@@ -492,8 +490,8 @@ class KernelSVM(KernelClassifier):
                 f"C=inf needs a positive semidefinite kernel, and {self._kernel!r} is not on these "
                 "rows; choose a finite C."
             )
-        single = problem.n > _DOUBLE  # at first, whatever tol is
-        small = problem.n <= _FINE_ROWS and self.tol <= AGREED_KERNEL
+        single = problem.n > DOUBLE_ROWS  # at first, whatever tol is
+        small = problem.n <= FINE_ROWS and self.tol <= AGREED_KERNEL
         enough = single and _OF_FLOAT32 * float(self.tol) >= ROUGH
         tol = (_OF_FLOAT32 if enough else 0.999) * float(self.tol)
         solver = SMO(

@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.costs import AGREED
+from linsep.core.costs import AGREED, CORNERS_SORTED, MACHINE_WEIGHTS
 from linsep.core.drive import Outcome
 from linsep.core.limits import Limits, TimeUpError, time_left
 from linsep.core.notes import warn
@@ -90,8 +90,6 @@ _METHODS = ("init", "advance", "status", "witness")  # of a solver
 _SOLVED = 1e-7  # gap to which a small table is solved before it is polished
 _FEW_PASSES = 1000  # of coordinate descent, after which another solver is better
 _NO_SLACK = 1e-9  # a slack below this is rounding
-_FEW_WEIGHTS = 300  # of a machine of many classes, whose system is solved in a blink
-_SORTED = 20_000  # rows whose corners are sorted in a blink
 _ALL_PRODUCTS = 2000  # rows of which all products are looked at
 
 
@@ -597,7 +595,7 @@ class LinearSVM(LinearClassifier):
         """All offsets that are as good for these weights, where there are several."""
         loss, C = machine_loss(self.loss), self._objective().C
         asked = problem.binary and problem.fit_intercept and loss.kinked and np.isfinite(C)
-        if not asked or problem.n > _SORTED:
+        if not asked or problem.n > CORNERS_SORTED:
             return None
         a = problem.join(self.coef_, np.zeros(1))
         return offset_range(problem.scores(a), problem.sign, C * problem.weight)
@@ -803,7 +801,7 @@ def _by_interior_points(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool
 def _is_small_machine(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
     problem = run.problem
     weights = problem.K * (problem.d + 1)
-    return model._is_machine(problem) and is_small(problem) and weights <= _FEW_WEIGHTS
+    return model._is_machine(problem) and is_small(problem) and weights <= MACHINE_WEIGHTS
 
 
 def _may_ask_for_less(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:

@@ -7,12 +7,24 @@ from typing import Any
 from linsep.core.costs import (
     AGREED,
     BAND,
+    CORNER_STEPS,
     HINGE_PASS,
+    HINGE_STEPS,
+    INTERIOR_COPIED,
     INTERIOR_ENTRY,
     INTERIOR_ROW,
+    INTERIOR_SIDE,
+    INTERIOR_STEPS,
+    LAST_STEPS,
+    MORE_STEPS,
     NEWTON_COLUMNS,
     NEWTON_STEP,
     PRODUCT,
+    SCORES_KEPT,
+    SMALL_ENTRIES,
+    SMALL_ROWS,
+    UNPACKED,
+    UNPACKED_DENSE,
 )
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
@@ -24,7 +36,7 @@ from linsep.rows.packed import mostly_zero
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.dual_cd import DualCD
 from linsep.solvers.hinge.interior import InteriorHinge
-from linsep.solvers.hinge.newton import UNPACKED, NewtonHinge
+from linsep.solvers.hinge.newton import NewtonHinge
 from linsep.solvers.hinge.newton_machine import NewtonMachine
 from linsep.solvers.hinge.proximal import ProximalNewton
 from linsep.solvers.hinge.wide import WideHinge
@@ -32,23 +44,13 @@ from linsep.solvers.one_vs_rest import OneVsRest
 
 SOLVERS = ("newton", "dual-cd", "proximal-newton", "interior-point")
 
-_MOST_COLUMNS = 12_000  # and of this width it still fits into memory, a gigabyte
-_FEW_ROWS = 1000  # or columns, with which interior points are found in a second,
-_COPIED_ENTRIES = 20_000_000  # and of so many entries, as they need a copy
-_INTERIOR_STEPS = 25  # of interior points: 15 where classes overlap, 35 where they hardly do
-_NEWTON_STEPS = 13  # of Newton's method where rows are many,
-_CORNER_STEPS = 52  # and the loss has a corner; more the smaller tol, which does not decide:
-# of two methods that with the smaller tol might stop at the worse model
-_MORE_STEPS = 12  # times columns / rows: more where rows are few
-_LAST_STEPS = 10  # on all rows, after those on a sample
+_MOST_COLUMNS = 12_000  # columns up to which a Newton system fits into memory, a gigabyte
 _LAST_DIGITS = 1e-8  # gap that wide tables are solved to, unless a larger one is asked for
-_MANY_SCORES = 5_000_000  # rows times classes from which scores of all are not kept
-_UNPACKED_DENSE = 0.25  # share of entries from which a small sparse matrix is written out
 
 
 def is_small(problem: Problem) -> bool:
     """Small enough to be solved to the last digits at no cost worth speaking of."""
-    return problem.n <= 2000 and problem.n * problem.d <= 100_000
+    return problem.n <= SMALL_ROWS and problem.n * problem.d <= SMALL_ENTRIES
 
 
 def choose_solver(
@@ -103,7 +105,7 @@ def _machine(
 ) -> tuple[Solver[Any], str]:
     """One loss for all classes."""
     weights = problem.K * (problem.d + 1)
-    few = weights <= NEWTON_COLUMNS and problem.n * problem.K <= _MANY_SCORES
+    few = weights <= NEWTON_COLUMNS and problem.n * problem.K <= SCORES_KEPT
     if name == "interior-point" and reason == "as asked":
         raise SettingError(
             "solver='interior-point' does not exist for multi_class='crammer-singer'; leave "
@@ -123,19 +125,19 @@ def _by_cost(problem: Problem, loss: QuadraticLoss) -> tuple[str, str]:
         return "interior-point", f"a small table, {n} x {d}"
     if few and n >= 2 * d and mostly_zero(problem):
         return "proximal-newton", f"tall, {n} x {d}, and mostly zeros"
-    if few and n >= 2 * d and share >= (DENSE if n * d > UNPACKED else _UNPACKED_DENSE):
+    if few and n >= 2 * d and share >= (DENSE if n * d > UNPACKED else UNPACKED_DENSE):
         kind = "tall" if not problem.sparse else f"tall and {100 * share:.0f} % full"
-        inside = n * d <= _COPIED_ENTRIES and _interior(n, d) < _newton(problem, loss)
+        inside = n * d <= INTERIOR_COPIED and _interior(n, d) < _newton(problem, loss)
         return "interior-point" if inside else "newton", f"{kind}, {n} x {d}"
     if problem.sparse:
         return "proximal-newton", f"sparse, {n} x {d} with {percent(share)} of the entries"
-    inside = min(n, d) <= _FEW_ROWS and size <= _COPIED_ENTRIES
+    inside = min(n, d) <= INTERIOR_SIDE and size <= INTERIOR_COPIED
     return "wide" if inside else "proximal-newton", f"wide, {n} x {d}"
 
 
 def _interior(n: int, d: int) -> float:
     """Seconds of interior points: every step makes a matrix of all rows."""
-    return _INTERIOR_STEPS * (n * (INTERIOR_ROW + INTERIOR_ENTRY * d + 0.5 * PRODUCT * d * d))
+    return INTERIOR_STEPS * (n * (INTERIOR_ROW + INTERIOR_ENTRY * d + 0.5 * PRODUCT * d * d))
 
 
 def _newton(problem: Problem, loss: QuadraticLoss) -> float:
@@ -145,6 +147,6 @@ def _newton(problem: Problem, loss: QuadraticLoss) -> float:
     def step(rows: int) -> float:
         return NEWTON_STEP + rows * d * (HINGE_PASS + BAND * PRODUCT * d)
 
-    steps = (_NEWTON_STEPS if loss.q > 0 else _CORNER_STEPS) * (1.0 + _MORE_STEPS * d / n)
+    steps = (HINGE_STEPS if loss.q > 0 else CORNER_STEPS) * (1.0 + MORE_STEPS * d / n)
     sizes = sample_sizes(problem)
-    return steps * step(n) if not sizes else steps * step(sizes[0]) + _LAST_STEPS * step(n)
+    return steps * step(n) if not sizes else steps * step(sizes[0]) + LAST_STEPS * step(n)

@@ -12,6 +12,7 @@ from sklearn.utils import get_tags
 from sklearn.utils.validation import has_fit_parameter
 
 from linsep._sklearn import BaseEstimator, ClassifierMixin, clone, is_classifier, is_regressor
+from linsep.core.costs import CERTIFIED_IN_FIT
 from linsep.core.notes import unsaid
 from linsep.core.problem import Problem
 from linsep.core.protocol import Status, Witness, last_step
@@ -23,8 +24,6 @@ from linsep.models.linear_svm import LinearSVM
 from linsep.models.model_file import LINEAR
 from linsep.proofs.certificate import judge
 from linsep.proofs.plain import require_same
-
-_CERTIFIED = 200_000  # entries up to which machines of other libraries are certified in fit
 
 
 def is_ours(estimator: Any) -> bool:
@@ -237,7 +236,7 @@ def certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
 def _certified(machine: Any, X: Any, y: NDArray[Any], weight: Any) -> Any:
     """How far a machine of another library is from its best, if it claims to minimise something."""
     size = X.nnz if hasattr(X, "nnz") else np.size(X)
-    if not hasattr(last_step(machine), "coef_") or size > _CERTIFIED:
+    if not hasattr(last_step(machine), "coef_") or size > CERTIFIED_IN_FIT:
         return None
     try:
         return certify(machine, X, y, sample_weight=weight, time_limit=1.0)

@@ -15,7 +15,7 @@ from sklearn.base import clone
 from sklearn.utils import _safe_indexing
 from sklearn.utils.parallel import Parallel, delayed
 
-from linsep.core.costs import PLANE, second_thread
+from linsep.core.costs import NO_FURTHER, PLANE, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.limits import Interrupts, extra_time, time_left
 from linsep.core.problem import Problem, against_rest
@@ -30,7 +30,6 @@ from linsep.rows.reader import survey
 Array = NDArray[np.float64]
 
 _THREADS = second_thread(PLANE)  # entries of a binary problem from which a thread for each pays
-_NO_FURTHER = 500_000  # entries of all problems from which none is solved further than tol asks
 
 
 @dataclass(frozen=True)
@@ -117,7 +116,7 @@ def run_jobs(
         Matrix entries of one problem.
     """
     threads, run = _threads(jobs[0].estimator, n_jobs, size)
-    hurry = len(jobs) * size > _NO_FURTHER
+    hurry = len(jobs) * size > NO_FURTHER
     lock, left, ended = threading.Lock(), len(jobs), Status.RUNNING
     planes = cache(jobs[0].planes)
 

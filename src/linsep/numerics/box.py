@@ -15,12 +15,12 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.costs import FLOAT32_FACTOR
 from linsep.numerics.cholesky import growing
 
 Array = NDArray[np.float64]
 
 _HELD_TIMES = 12  # times that variables may be held at a bound
-_FLOAT32_ROWS = 200  # rows from which the factor is float32
 # Share of the diagonal that is added to it: equal rows have a factor then. The first of them, the
 # next ones and the last, for factors of either format.
 _RIDGES: dict[type, tuple[float, float, float]] = {
@@ -92,7 +92,7 @@ def _rebalanced(d: Array, low: Array, high: Array) -> Array | None:
 
 def _factor(K: NDArray[Any]) -> Any:
     """The lower Cholesky factor, which is faster than the upper one, or None."""
-    short = K.dtype == np.float32 or len(K) >= _FLOAT32_ROWS
+    short = K.dtype == np.float32 or len(K) >= FLOAT32_FACTOR
     for kind in (np.float32, np.float64) if short else (np.float64,):
         potrf = scipy.linalg.lapack.get_lapack_funcs("potrf", dtype=kind)
         for ridge in growing(*_RIDGES[kind]):

@@ -23,6 +23,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.costs import GIVEN_FACTORED
 from linsep.core.problem import Problem
 from linsep.errors import DataError
 from linsep.kernels.base import Kernel
@@ -32,8 +33,7 @@ from linsep.proofs.kernel import POSITIVE, Definite, entry_error, roots
 
 Array = NDArray[np.float64]
 
-_GIVEN = 3000  # rows of a matrix up to which it is factorised
-_ASKED = 1000  # the same where a kernel has to be asked for its values
+_ASKED = 1000  # rows up to which a kernel is asked for all its values and they are factored
 _SAMPLE = 500  # rows of larger ones whose eigenvalues are looked at
 _NEGATIVE = 1e-10  # eigenvalues below this share of the largest entry, times n, are no rounding
 _ROUNDINGS = 16  # beside n of them, of an entry of the factor; a division may be two operations
@@ -47,7 +47,7 @@ def definite(problem: Problem, kernel: Kernel | None) -> Definite:
     if known:
         return POSITIVE
     values, n = KernelValues(problem, kernel), problem.n
-    whole = n <= (_GIVEN if kernel is None else _ASKED)
+    whole = n <= (GIVEN_FACTORED if kernel is None else _ASKED)
     some = np.arange(n) if whole else np.sort(np.random.default_rng(0).permutation(n)[:_SAMPLE])
     K = values.block(some, some)
     scale = float(np.abs(K).max(initial=0.0))

@@ -18,6 +18,7 @@ from functools import partial
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import PROOF_THREADS
 from linsep.core.lanes import run_all
 from linsep.core.problem import Problem, against_rest
 from linsep.core.protocol import Witness
@@ -35,7 +36,6 @@ Array = NDArray[np.float64]
 
 _BLURRED = 0.1  # share of a gap owed to rounding from which sums are taken more exactly,
 _CLEAR = 1e-8  # if this share of the objective is owed
-_SMALL = 300_000  # entries below which threads cost more than they bring
 _TIGHT = 1e-9  # relative gap of a hard margin below which floats have told enough
 
 
@@ -251,7 +251,7 @@ def svm_gap(problem: Problem, witness: Witness, objective: Objective, kind: str)
         known[k] = hinge_gap(against_rest(problem, k), found, objective)
 
     size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
-    run_all([partial(part, k) for k in range(problem.K)], 1 if size < _SMALL else None)
+    run_all([partial(part, k) for k in range(problem.K)], 1 if size < PROOF_THREADS else None)
     parts = [known[k] for k in range(problem.K)]
     found, at = scores(problem, witness.a), np.arange(problem.n)
     own = found[at, problem.label].copy()

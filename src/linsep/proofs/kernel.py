@@ -25,6 +25,7 @@ from typing import Any, NamedTuple, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import FLOAT32_VALUES
 from linsep.core.problem import Problem
 from linsep.core.protocol import Status
 from linsep.core.schema import Check, anything, listed, ratio, ratio_text, record, truth, whole
@@ -362,7 +363,6 @@ def _violation(y: Array, cost: Array, alpha: Array, f: Array, *, free: bool) -> 
 # sum |c_j| K(x_j, x_i), which is summed too.
 
 
-WORTH = 4_000_000  # kernel values from which float32 pays
 _TINY = 1e-37  # exponentials below the range of float32
 
 
@@ -386,7 +386,7 @@ def rough_sums(
     groups are rows with the columns that are wanted of them; without it all are.
     """
     used = np.flatnonzero(coef.any(axis=1))
-    if values.kernel is None or not values.kernel.single or values.n * len(used) < WORTH:
+    if values.kernel is None or not values.kernel.single or values.n * len(used) < FLOAT32_VALUES:
         return None
     if groups is None:
         # of one machine the support vectors need float64 in any case

@@ -24,6 +24,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.costs import ANOTHER_BOUND
 from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem, columns_of, moved, rows_of
 from linsep.losses.logistic import (
@@ -46,7 +47,7 @@ from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 
-_POOR, _CHEAP = 1e-6, 20_000_000  # relative gap and work for which another bound is tried
+_POOR = 1e-6  # relative gap from which another bound is tried
 _FAIR = 1e-2  # relative gap of one pass from which another way is tried
 
 
@@ -117,7 +118,7 @@ def _plain_bounds(
     blurred = float(error @ (2 * np.abs(totals.v) + error)) > 0.2 * max(high - low, goal * high)
     if high - low > max(goal, _POOR) * high and blurred and intercept != "penalised":
         low = max(low, _sharp(problem, alpha, cost, free=intercept == "free"))
-    if high - low > max(goal, _POOR) * high and problem.n * d * d <= _CHEAP:
+    if high - low > max(goal, _POOR) * high and problem.n * d * d <= ANOTHER_BOUND:
         low = max(low, _without_penalty(problem, totals.values, C))
     return Bounds(high, low, totals.values)
 

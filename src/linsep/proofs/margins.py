@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import WHOLE_PASS
 from linsep.core.problem import Problem
 from linsep.numerics.integers import scaled_integers, to_integers
 from linsep.numerics.rounding import U
@@ -31,7 +32,6 @@ _SHARP = 1e-10  # relative error up to which a floating bound is good enough
 _ROUGH = 1e-6  # and where so many rows are about as near that fractions would take minutes
 _CLOSE = 1e-8  # the same where a sharper one would need a pass over the data
 _TINY = 256  # entries up to which everything is exact: such problems are read by people
-_SMALL = 1 << 20  # entries up to which a pass over all rows costs no more than a copy of some
 _LARGEST = sys.float_info.max
 
 
@@ -68,7 +68,7 @@ def margin_below(
             return float(least[at] * (1 - (problem.d + 16) * 2.0**-52))
         ceiling = np.nanmin((values + error) / size) if sharp else inf
         close = np.flatnonzero(~(least > ceiling * (1 + 1e-12)))
-        dear = sharp and not exact and len(close) * problem.d > _SMALL
+        dear = sharp and not exact and len(close) * problem.d > WHOLE_PASS
         if dear and least[at] > 0 and error[at] <= _ROUGH * values[at]:
             return float(least[at] * (1 - (problem.d + 16) * 2.0**-52))
     return _exact_below(problem, coef, intercept, close, tick)
@@ -169,7 +169,7 @@ def margin_above(
 def _combined(problem: Problem, rows: NDArray[np.int64], shares: Array) -> Array:
     """The combination of samples; of a small matrix all take part, which spares a copy."""
     matrix = problem.matrix
-    if not problem.sparse and matrix.dtype == np.float64 and matrix.size < _SMALL:
+    if not problem.sparse and matrix.dtype == np.float64 and matrix.size < WHOLE_PASS:
         return np.asarray(np.bincount(rows, shares, minlength=problem.n) @ matrix)
     return np.asarray(matrix[rows].astype(np.float64, copy=False).T @ shares)
 

@@ -36,6 +36,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
+from linsep.core.costs import IN_CACHE, PROOF_PIECE
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.parts import Block, Place, Stream, Summed, Task
 from linsep.core.problem import Problem
@@ -46,8 +47,6 @@ from linsep.rows.reader import survey
 
 Array = NDArray[np.float64]
 
-_BLOCK = 1 << 16  # entries that stay in the cache while they are read twice
-_PIECE = 1 << 18  # entries of a piece: from two of them on threads share the work
 _PIECES = 16
 _LONG = 20_000  # numbers of a piece of a long vector
 
@@ -296,7 +295,7 @@ def _same_rows(held: Any, X: Any, index: NDArray[np.int64] | None) -> bool:
     at = np.arange(n) if index is None else index
     if not isinstance(held, np.ndarray):
         return _same_entries(held, X, at)
-    step = max(1, _PIECE // d)
+    step = max(1, PROOF_PIECE // d)
     try:
         for lo in range(0, n, step):
             some = at[lo : lo + step]
@@ -448,7 +447,7 @@ def _read(problem: Problem, w: Array | None, c: Array | None) -> tuple[Array, Ar
         left = np.zeros(0) if w is None else np.asarray(X @ w, dtype=np.float64)
         right = np.zeros(0) if c is None else np.asarray(X.T @ c, dtype=np.float64)
         return left, right, n + 4
-    if n * d < _PIECE and X.dtype == np.float64:
+    if n * d < PROOF_PIECE and X.dtype == np.float64:
         left = np.zeros(0) if w is None else np.asarray(X @ w)
         return left, np.zeros(0) if c is None else np.asarray(X.T @ c), n + 4
     left = np.full((n, *w.shape[1:]) if w is not None else 0, np.nan)
@@ -467,8 +466,8 @@ def blockwise(
 ) -> tuple[Array, int]:
     """The sum of ``work(lo, hi, rows lo to hi in float64)``, and its roundings in a row."""
     X, (n, d) = problem.matrix, problem.matrix.shape
-    edges = _edges(n, n * d // _PIECE)
-    step = max(64, _BLOCK // max(1, d))
+    edges = _edges(n, n * d // PROOF_PIECE)
+    step = max(64, IN_CACHE // max(1, d))
     parts = np.full((len(edges), *shape), np.nan)
 
     def piece(k: int) -> None:

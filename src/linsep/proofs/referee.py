@@ -26,6 +26,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import REFEREE_VALUES
 from linsep.core.lanes import one_blas_thread
 from linsep.core.notes import note
 from linsep.kernels.base import own_values
@@ -42,7 +43,6 @@ _WHOLE = 20_000_000
 _EACH = 10
 _ALL = 400_000_000
 _OF_DIAGONAL = 1000  # rows: bounds of errors go by K(x, x), and no sum
-_STEP = 1 << 17  # kernel values that are worked on together, and stay in the cache
 _LEAST = 256  # rows of a sample, at least
 _ROUNDING = 1e-9  # relative: nothing that is wrong is smaller, and no rounding of usual rows larger
 
@@ -170,7 +170,7 @@ def _sums(values: KernelValues, ids: Index, used: Index, coef: Array) -> tuple[A
     largest = size.max(axis=1, initial=0.0)  # sizes are summed up for all machines as for this one
     out, sizes = np.zeros((len(ids), c.shape[1])), np.zeros((len(ids), 1))
     block = _given(values, used) if values.kernel is None else _defined(values, used)
-    step = max(16, _STEP // max(1, len(used)))
+    step = max(16, REFEREE_VALUES // max(1, len(used)))
     with np.errstate(all="ignore"), one_blas_thread():
         for lo in range(0, len(ids), step):
             K = block(ids[lo : lo + step])

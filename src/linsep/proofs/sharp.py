@@ -13,13 +13,12 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import SHARP_ENTRIES
 from linsep.core.problem import Problem
 from linsep.numerics.rounding import LOST, SPLITTABLE, U, split_product, sum_of_pairs
 from linsep.proofs import plain
 
 Array = NDArray[np.float64]
-
-_MOST = 2_000_000  # entries of rows with alpha > 0 that are worth it
 
 
 class SharpSums(NamedTuple):
@@ -80,7 +79,7 @@ def sharp_weights(matrix: Any, signed: Array) -> tuple[Array, Array] | None:
 def _used_rows(matrix: Any, numbers: Array) -> tuple[NDArray[np.int64], Array, Array] | None:
     """The rows whose numbers are not 0, written out, with these numbers."""
     rows = np.flatnonzero(numbers)
-    if not rows.size or rows.size * matrix.shape[1] > _MOST:
+    if not rows.size or rows.size * matrix.shape[1] > SHARP_ENTRIES:
         return None
     X = matrix[rows]
     X = np.asarray(X.toarray() if hasattr(X, "toarray") else X, dtype=np.float64)

@@ -35,7 +35,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.costs import PRODUCT, SOFTMAX_PASS
+from linsep.core.costs import ANOTHER_BOUND, PRODUCT, SHARP_SCORES, SOFTMAX_PASS
 from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem, against_rest, rows_of
 from linsep.errors import ProofError
@@ -52,7 +52,6 @@ from linsep.rows.reader import survey
 Array = NDArray[np.float64]
 
 _POOR = 1e-6  # relative gap from which another bound is tried
-_CHEAP = 20_000_000  # work for which it is
 _PASSES, _OFFSETS = 12, 6  # over the scores for a bound, and steps to its offsets
 
 
@@ -136,7 +135,7 @@ def bound_seconds(problem: Problem) -> float:
 def _without_penalty(problem: Problem, blocks: Array, C: float, reference: int | None) -> float:
     """C times the least sum of losses, the penalty being no less than 0: the better bound where
     C is so large that rounding spoils the other."""
-    if problem.n * problem.dim**2 > _CHEAP:
+    if problem.n * problem.dim**2 > ANOTHER_BOUND:
         return 0.0
     plain = softmax_gap(problem, blocks.ravel(), np.inf, reference, part=False)
     return C * plain.lower_bound * (1 - 8 * U)
@@ -392,7 +391,6 @@ def combination(problem: Problem, alpha: Array) -> tuple[Array, int]:
 # that V meets W and the classes balance. Any alpha gives a bound; this one a good one.
 
 
-_MOST = 4_000_000  # entries of X times classes that are worth it
 _STEP = 200_000_000  # multiplications for a Newton step that are
 _UNKNOWNS = 600  # and its unknowns
 
@@ -433,7 +431,7 @@ def sharp_softmax(
 
     moved: the entries of X are themselves rounded once, as those of centred rows are.
     """
-    if alpha.size * problem.d > _MOST:
+    if alpha.size * problem.d > SHARP_SCORES:
         return None
     X = _dense(problem)
     most = max(float(np.abs(X).max(initial=0.0)), float(np.abs(alpha).max(initial=0.0)))

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.costs import PRODUCT
+from linsep.core.costs import EXACT_ENTRIES, PRODUCT
 from linsep.core.limits import TimeUpError, given_up_after, tick
 from linsep.core.problem import Problem, reads, rows_of
 from linsep.core.protocol import Status, Witness
@@ -593,7 +593,6 @@ def _ridge_below(
 # the null vectors N, which is N (N'N)^-1 N' A.
 
 
-_ENTRIES = 3000  # of X~ up to which fractions take no time worth speaking of
 _COLUMNS = 20
 
 
@@ -608,7 +607,7 @@ class RationalSquares:
 
 def rational_squares(problem: Problem) -> RationalSquares | None:
     """The exact answer, or None where the table is too large for it."""
-    if problem.width > _COLUMNS or problem.n * problem.width > _ENTRIES:
+    if problem.width > _COLUMNS or problem.n * problem.width > EXACT_ENTRIES:
         return None
     T = plain.aims(problem)
     if T.shape[1] > _COLUMNS:

@@ -18,6 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
+from linsep.core.costs import AT_ONCE, EXACT_IN_CACHE
 from linsep.core.problem import Problem, reads
 from linsep.numerics.integers import (
     flint_matrix,
@@ -226,8 +227,6 @@ def _solve_rows(
 # and few rows, each row is written as a combination of the few.
 
 _DIRECTIONS = 200  # outside the span, up to which a basis of them is computed
-_MULTIPLIED_AT_ONCE = 1 << 20  # entries that are multiplied at once
-_CACHED_ENTRIES = 1 << 15  # entries that stay in the cache
 
 
 def spans(
@@ -263,7 +262,7 @@ def orthogonal(
         return True
     few = len(used) < basis.shape[1] / 8  # picking columns is slower than multiplying by zero
     columns = basis[:, used] if few else basis
-    step = max(1, _CACHED_ENTRIES // max(1, problem.d))
+    step = max(1, EXACT_IN_CACHE // max(1, problem.d))
     for at in range(0, len(rows), step):
         tick()
         block = reflected(problem, rows[at : at + step])
@@ -279,7 +278,7 @@ def small_values(problem: Problem, vectors: NDArray[Any]) -> NDArray[np.int64] |
     None where floats do not hold every partial sum, or where there is no matrix of float64.
     """
     X = problem.matrix
-    small = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.size <= _MULTIPLIED_AT_ONCE
+    small = isinstance(X, np.ndarray) and X.dtype == np.float64 and X.size <= AT_ONCE
     if not small or not problem.binary or vectors.dtype != np.int64 or not len(vectors):
         return None
     floats = vectors.T.astype(np.float64)

@@ -13,7 +13,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import in_machine_code, inner, routine
-from linsep.core.costs import LOGISTIC_PASS, MANY_CALLS, second_thread
+from linsep.core.costs import LOGISTIC_PASS, MANY_CALLS, MANY_LANES, second_thread
 from linsep.core.problem import Problem
 from linsep.losses.logistic import loss
 from linsep.rows.loops import sample_block
@@ -21,7 +21,6 @@ from linsep.rows.reader import Reader, added, in_order, products
 
 Array = NDArray[np.float64]
 
-_MANY_LANES = 8_000_000  # entries from which many lanes are worth their calls
 _SERIAL = second_thread(LOGISTIC_PASS)
 
 
@@ -68,7 +67,7 @@ class LogisticRows(Reader):
         index: NDArray[np.int64] | None = None,
     ) -> None:
         size = matrix.shape[0] * matrix.shape[1]
-        lanes = 32 if size >= _MANY_LANES else 4
+        lanes = 32 if size >= MANY_LANES else 4
         super().__init__(matrix, sign, cost, double=double, widens=True, most=lanes, serial=_SERIAL)
         self.lanes.serial = size < _SERIAL  # sparse rows are written out, so zeros count
         self.index = index  # which rows of the problem, None for all

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg.blas
 from numpy.typing import NDArray
 
-from linsep.core.costs import GRAM_COLUMNS
+from linsep.core.costs import GRAM_COLUMNS, ONE_BLOCK
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.layouts import CSR
 from linsep.core.limits import tick
@@ -31,7 +31,6 @@ from linsep.rows.reader import survey
 Array = NDArray[np.float64]
 
 _WORK = 1e11  # operations for one
-_WHOLE = 60_000  # entries up to which a matrix is one block
 REACH = 1000.0
 
 
@@ -81,7 +80,7 @@ def totals(problem: Problem, A: Array, T: Array) -> Totals:
     R = np.empty(T.shape)
     if problem.sparse:
         g, terms = _sparse_totals(problem, A, T, R)
-    elif problem.n * problem.d <= _WHOLE:
+    elif problem.n * problem.d <= ONE_BLOCK:
         X = problem.matrix.astype(np.float64, copy=False)
         _block_residual(problem, X, A, T, R)
         SR = problem.weight[:, None] * R

@@ -16,6 +16,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
+from linsep.core.costs import PACKED_ENTRIES
 from linsep.core.lanes import run_all
 from linsep.core.layouts import CSR, Marks, Matrix
 from linsep.core.problem import Problem, reads
@@ -27,7 +28,6 @@ _LEAST_ENTRIES, _MOST_ENTRIES = 100_000, 16_000_000  # of a matrix that is worth
 _STEEP_COST = 100.0  # C |x| up to which a rounding of scores is forgiven
 _SAFE_LENGTHS = (1e-12, 1e12)  # lengths of columns whose entries may be rounded to float32
 _WIDE_ROW = 200  # from which reading the zeros of a row takes most of the time
-_WORTH_PACKING = 1_000_000  # of a table, from which a copy pays
 _MOST_FILLED = 0.1  # of entries that are not zero, at most: the copy then takes a sixth of the room
 _LOOKED_AT = 256  # rows that are asked
 _PIECES = 8
@@ -93,7 +93,7 @@ def mostly_zero(problem: Problem) -> bool:
 def lend_without_zeros(problem: Problem) -> None:
     """Lend solvers a sparse matrix, if hardly any entry of the table counts."""
     X = problem.matrix
-    if problem.sparse or X.size < _WORTH_PACKING or not X.flags.c_contiguous:
+    if problem.sparse or X.size < PACKED_ENTRIES or not X.flags.c_contiguous:
         return
     if not mostly_zero(problem):
         return

@@ -23,7 +23,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner
-from linsep.core.costs import COMPILED, SQUARES, second_thread
+from linsep.core.costs import COMPILED, SQUARES, SURVEY_COMPILED, second_thread
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.layouts import CSR
 from linsep.core.problem import Problem, reads
@@ -32,7 +32,6 @@ from linsep.rows.loops import scatter
 
 Array = NDArray[np.float64]
 
-_SURVEYED = 4_000_000  # entries from which compiled code is worth loading for a survey
 _SURVEY_THREADS = second_thread(SQUARES)
 _HUGE = 1e200  # squared lengths from which products of two numbers may overflow
 
@@ -148,7 +147,7 @@ def _survey(problem: Problem, threads: int | None) -> Survey:
 def _dense(problem: Problem, threads: int | None) -> Survey:
     """Large tables by compiled code in float64; else in the type of the matrix, block by block,
     in float64 once squares leave float32."""
-    if problem.n * problem.d >= _SURVEYED and problem.matrix.flags.c_contiguous:
+    if problem.n * problem.d >= SURVEY_COMPILED and problem.matrix.flags.c_contiguous:
         return _compiled(problem, threads)
     narrow = problem.matrix.dtype != np.float64
     found = _blocks(problem, Lanes(problem.matrix), threads, 1e-3 if narrow else 1e-9)

@@ -17,18 +17,13 @@ import scipy.linalg
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
-from linsep.core.costs import COMPILED
+from linsep.core.costs import COMPILED, OWN_PRODUCT, PAIRS_PER_COLUMN, SOFTMAX_ROWS
 from linsep.core.lanes import Lanes, run_all
 from linsep.losses.softmax import Shares, best_intercepts, shares
 
 Array = NDArray[np.float64]
 
 _TOGETHER = 1 << 19  # entries of the matrix multiplied in one call
-_MORE_PAIRS = (
-    16  # times as many pairs of classes as of columns, from which columns are gone through
-)
-_OWN_PRODUCT = 16  # classes up to which our own product of rows is faster than BLAS
-_SPAN = 1 << 13  # rows whose probabilities are found together
 
 
 class SoftmaxRows:
@@ -53,7 +48,7 @@ class SoftmaxRows:
         self.threads = 1 if self.lanes.serial else threads
         self.step = max(64, _TOGETHER // max(1, self.d))
         plain = not self.lanes.sparse and self.dtype == matrix.dtype and matrix.flags.c_contiguous
-        self.few = bool(plain and K <= _OWN_PRODUCT and self.n * self.d >= COMPILED)
+        self.few = bool(plain and K <= OWN_PRODUCT and self.n * self.d >= COMPILED)
 
     # -- products -----------------------------------------------------------------------------
 
@@ -121,16 +116,16 @@ class SoftmaxRows:
 
     def shares(self, S: NDArray[Any]) -> Shares:
         """Probabilities and losses of all rows, by all threads."""
-        if self.n <= _SPAN:
+        if self.n <= SOFTMAX_ROWS:
             return shares(S, self.label)
         out = Shares(np.empty_like(S), np.empty(self.n, S.dtype), np.empty(self.n, S.dtype))
 
         def part(lo: int) -> None:
-            some = slice(lo, lo + _SPAN)
+            some = slice(lo, lo + SOFTMAX_ROWS)
             found = shares(S[:, some], self.label[some])
             out.rivals[:, some], out.own[some], out.losses[some] = found
 
-        run_all([partial(part, lo) for lo in range(0, self.n, _SPAN)], self.threads)
+        run_all([partial(part, lo) for lo in range(0, self.n, SOFTMAX_ROWS)], self.threads)
         return out
 
     def balanced(self, S: NDArray[Any], reference: int | None, steps: int) -> tuple[Array, Shares]:
@@ -150,7 +145,7 @@ class SoftmaxRows:
         """The losses at S + t dS and their first and second derivative by t."""
 
         def part(lo: int) -> tuple[float, float, float]:
-            some = slice(lo, lo + _SPAN)
+            some = slice(lo, lo + SOFTMAX_ROWS)
             step, cost = dS[:, some], self.cost[some]
             q, _, losses = shares(S[:, some] + self.dtype.type(t) * step, self.label[some])
             step = step - step[self.label[some], np.arange(step.shape[1])]
@@ -160,7 +155,7 @@ class SoftmaxRows:
             bend = q.sum(axis=0) - mean * mean
             return float(cost @ losses), float(cost @ mean), float(cost @ bend)
 
-        found = run_all([partial(part, lo) for lo in range(0, self.n, _SPAN)], self.threads)
+        found = run_all([partial(part, lo) for lo in range(0, self.n, SOFTMAX_ROWS)], self.threads)
         loss, first, second = np.array(found).sum(axis=0).tolist()
         return loss, first, second
 
@@ -183,7 +178,7 @@ class SoftmaxRows:
         H = np.zeros((K, K, D, D))
         pairs = list(combinations(range(K), 2))
         cells = list(combinations_with_replacement(range(D), 2))
-        few_columns = len(pairs) > _MORE_PAIRS * len(cells)
+        few_columns = len(pairs) > PAIRS_PER_COLUMN * len(cells)
         step = max(64, _TOGETHER // max(D, K if few_columns else 1))
         total = self.n if index is None else len(index)
         for lo in range(0, total, step):

@@ -29,7 +29,7 @@ from numpy.typing import NDArray
 
 from linsep.core.boundary import own_bugs
 from linsep.core.cluster import as_stream
-from linsep.core.costs import PLANE, second_thread
+from linsep.core.costs import EQUAL_ROWS, PLANE, VERDICT_SAMPLED, second_thread
 from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.limits import TimeUpError, clock, enough_memory
@@ -63,8 +63,6 @@ from linsep.solvers.perceptron.single import SingleSample
 
 Array = NDArray[np.float64]
 Rows = NDArray[np.int64]
-
-_EQUAL_ROWS = 4_000_000  # entries up to which equal rows are looked for though a proof is there
 
 
 @overload
@@ -247,7 +245,6 @@ def _load_libraries() -> float:
 _PERCEPTRON_FIRST = 3000  # rows and columns beyond which the perceptron has the first try
 _PASSES = 1000  # over the data that it gets
 _TWO_THREADS = second_thread(PLANE)  # entries from which two threads are worth their start
-_SAMPLED = 400_000  # entries from which some rows are asked before all of them are
 _FIRST_ROWS = 8  # for each column: noise shows in so many, as a rule
 _SMALL_SHARE = 16  # part of the rows that a sample has at most, so that it costs little
 _FACE = 3000  # rows and columns beyond which no weak separator is looked for,
@@ -310,7 +307,7 @@ class Judge:
         """
         problem, random = self.problem, np.random.default_rng(0)
         size = _FIRST_ROWS * problem.width
-        if not (self.exact and problem.binary) or problem.n * problem.d < _SAMPLED:
+        if not (self.exact and problem.binary) or problem.n * problem.d < VERDICT_SAMPLED:
             return None
         while _SMALL_SHARE * size <= problem.n:
             index = np.sort(random.choice(problem.n, size, replace=False))
@@ -318,7 +315,7 @@ class Judge:
             proof = part.overlap()
             if proof is not None:
                 # two rows tell more than twenty, where it costs little to look for them
-                pair = contradiction(problem) if problem.n * problem.d <= _EQUAL_ROWS else None
+                pair = contradiction(problem) if problem.n * problem.d <= EQUAL_ROWS else None
                 rows, multipliers = pair or (index[proof.rows], proof.multipliers)
                 span = index[proof.span_rows]
                 if proof.quasi is not False or not _spans(problem, span):

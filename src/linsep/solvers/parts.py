@@ -32,6 +32,7 @@ import numpy as np
 from numpy.typing import NDArray
 from scipy.special import xlogy
 
+from linsep.core.costs import SENT_WITHOUT_ZEROS
 from linsep.core.problem import Problem
 from linsep.core.protocol import NO_LOG, Held, Log, State, Status, Witness
 from linsep.errors import ClusterError
@@ -62,7 +63,6 @@ Array = NDArray[np.float64]
 NARROWER = (0.7, 0.5, 0.35, 0.25, 0.18, 0.12)  # times h: what each pass tells the gap of
 _ROUNDED_SHARE = 0.45  # of the gap asked for, that rounding the corner off may leave
 _IDLE = 6  # passes without gain after which it ends
-_LONG_ARRAY = 10_000  # entries from which an array is worth sending without its zeros
 _SMALLEST = 1e-9  # width below which rounding rules
 _HOPELESS = 1e100
 _SQUARED, _SURE = 1.5, 0.8  # of a Newton step: power of the last gain, share of tol to be below
@@ -97,7 +97,7 @@ class Sums:
 
 def _packed(values: Array) -> Any:
     """An array, or where its entries that are not 0 stand, if these are few."""
-    if values.size < _LONG_ARRAY or 10 * np.count_nonzero(values) > values.size:
+    if values.size < SENT_WITHOUT_ZEROS or 10 * np.count_nonzero(values) > values.size:
         return values
     at = np.flatnonzero(values)
     return values.shape, at.astype(np.int32 if values.size < 2**31 else np.int64), values.flat[at]

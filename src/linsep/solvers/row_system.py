@@ -15,7 +15,7 @@ from numpy.typing import NDArray
 from scipy.linalg import lapack
 
 from linsep.core.compile import routine
-from linsep.core.costs import SPARSE, second_thread
+from linsep.core.costs import ROWS_KEPT_APART, SPARSE, second_thread
 from linsep.core.lanes import run_all
 from linsep.core.layouts import CSR
 from linsep.core.problem import Problem
@@ -133,12 +133,11 @@ def factored(system: RowSystem, r: Array) -> tuple[Array, float]:
 _MOST_ROWS = 256  # rows kept whole
 _WORTH_SHARE = 0.15  # of the curvature that they must carry,
 _STEEP_ROWS = 3.0  # and so many times more than if all rows were alike
-_WORTH_ENTRIES = 300_000  # entries of a matrix that is worth the effort
 
 
 def long_rows(problem: Problem, sigma: Array, free: NDArray[np.int64]) -> NDArray[np.int64] | None:
     """The rows to keep whole, or None where that would bring little."""
-    if not problem.sparse or problem.matrix.nnz < _WORTH_ENTRIES or len(free) < 4 * _MOST_ROWS:
+    if not problem.sparse or problem.matrix.nnz < ROWS_KEPT_APART or len(free) < 4 * _MOST_ROWS:
         return None
     share = sigma[free] * (survey(problem).rows[free] + problem.fit_intercept)
     top = np.argpartition(-share, _MOST_ROWS)[:_MOST_ROWS]

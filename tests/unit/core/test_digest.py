@@ -39,7 +39,7 @@ def slowly(X: np.ndarray) -> list[int]:
 def test_rows_have_the_number_of_the_definition(shape, compiled, monkeypatch):
     X = table(*shape)
     if compiled:
-        monkeypatch.setattr(digest, "_NUMPY", 1e-9)
+        monkeypatch.setattr(digest, "HASHED_BY_NUMPY", 1e-9)
     else:
         monkeypatch.setattr(digest, "_compiled", lambda *_: False)
     want = slowly(X)
@@ -57,7 +57,7 @@ def test_float32_counts_as_the_same_values():
 def test_pieces_of_a_large_matrix_are_put_together(monkeypatch):
     X = table(300, 40)
     want = row_hashes(X, 40)
-    monkeypatch.setattr(digest, "_NUMPY", 1e-9)
+    monkeypatch.setattr(digest, "HASHED_BY_NUMPY", 1e-9)
     monkeypatch.setattr(digest, "AT_ONCE", 1000)
     assert np.array_equal(row_hashes(X, 40), want)
 

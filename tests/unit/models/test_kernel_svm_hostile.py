@@ -431,7 +431,7 @@ def test_forged_files_are_found_out(name, kind, tmp_path, capsys):
 
 def both_ways(monkeypatch, C, tol):
     """Without and with runs after the first; as of a table too large for the last digits."""
-    monkeypatch.setattr(kernel_svm, "_FINE_ROWS", 0)
+    monkeypatch.setattr(kernel_svm, "FINE_ROWS", 0)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(640, 3))
     y = X[:, 0] + 2.0 * rng.normal(size=640) > 0
@@ -450,7 +450,7 @@ def test_the_solver_goes_on_where_a_proof_falls_short(monkeypatch):
 
 
 def test_float32_is_left_where_it_is_too_rough(monkeypatch):
-    monkeypatch.setattr(kernel_svm, "_DOUBLE", 0)
+    monkeypatch.setattr(kernel_svm, "DOUBLE_ROWS", 0)
     rng = np.random.default_rng(4)
     X = rng.normal(size=(640, 3))
     y = X[:, 0] + 2.0 * rng.normal(size=640) > 0

@@ -320,7 +320,7 @@ def test_tall_tables_start_on_a_sample():
 def test_the_matrices_of_classes_come_into_play(monkeypatch):
     from linsep.solvers.logistic import softmax as softmax_system
 
-    monkeypatch.setattr(softmax_system, "_WHOLE_HESSIAN", 10)
+    monkeypatch.setattr(softmax_system, "WHOLE_HESSIAN", 10)
     monkeypatch.setattr(NewtonSoftmax, "_worth_pairs", lambda self, problem: False)
     problem = Problem(*table(n=400, d=8, K=3, noise=4.0))
     out = drive(problem, NewtonSoftmax(C=100.0, tol=1e-12))

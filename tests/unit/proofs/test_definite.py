@@ -143,7 +143,7 @@ def test_a_bound_is_never_above_the_machine_of_zeros():
 
 
 def test_large_matrices_are_assumed_to_be_positive_and_it_is_said(monkeypatch):
-    monkeypatch.setattr(home, "_GIVEN", 50)
+    monkeypatch.setattr(home, "GIVEN_FACTORED", 50)
     rng = np.random.default_rng(2)
     X = rng.normal(size=(90, 3))
     K, y = X @ X.T, np.where(X[:, 0] + 0.5 * rng.normal(size=90) > 0, 1, -1)

@@ -9,11 +9,12 @@ import pytest
 import scipy.sparse
 
 from linsep import KernelSVM
+from linsep.core.costs import FLOAT32_VALUES
 from linsep.core.problem import Problem
 from linsep.kernels import RBF, Linear
 from linsep.kernels.blocks import KernelValues
 from linsep.models.kernel_base import sure_sums, sure_winners, votes_and_sums
-from linsep.proofs.kernel import WORTH, kernel_gap, rough_sums, sums_of
+from linsep.proofs.kernel import kernel_gap, rough_sums, sums_of
 
 N = 2500
 
@@ -115,7 +116,7 @@ def test_quick_predictions_are_those_of_the_decision_function(classes):
     X, new = rng.normal(size=(1500, 5)), rng.normal(size=(3500, 5))
     y = rng.integers(0, classes, 1500)  # nothing to learn: nearly all rows are support vectors
     model = KernelSVM(C=1.0, gamma=0.1, tol=0.1).fit(X, y)
-    assert len(new) * len(model.support_) >= WORTH
+    assert len(new) * len(model.support_) >= FLOAT32_VALUES
     values = model.decision_function(new)
     found = values.argmax(axis=1) if classes > 2 else (values >= 0).astype(int)
     assert (model.predict(new) == found).all()

@@ -401,10 +401,10 @@ def test_wide_sparse_rows_stay_sparse(monkeypatch, classes, noise):
     from linsep.solvers.hulls import cloud as matrices
     from linsep.solvers.hulls import cloud as samples
 
-    monkeypatch.setattr(matrices, "_DENSE_ENTRIES", 0)
+    monkeypatch.setattr(matrices, "CLOUD_WRITTEN_OUT", 0)
     monkeypatch.setattr(samples, "_GRAM_ROWS", 0)
     monkeypatch.setattr(samples, "_WHITE_COLUMNS", 0)
-    monkeypatch.setattr(cloud, "_SPARSE_COLUMNS", 0)
+    monkeypatch.setattr(cloud, "CLOUD_COLUMNS", 0)
     rng = np.random.default_rng(classes)
     X = np.round(rng.standard_normal((60, 8)) * 4) * (rng.random((60, 8)) < 0.6)
     scores = X @ rng.standard_normal((8, classes)) + noise * rng.standard_normal((60, classes))

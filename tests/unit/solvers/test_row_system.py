@@ -23,7 +23,7 @@ def counts(n=400, d=90, seed=0):
 
 @pytest.fixture
 def small(monkeypatch):
-    monkeypatch.setattr(module, "_WORTH_ENTRIES", 0)
+    monkeypatch.setattr(module, "ROWS_KEPT_APART", 0)
     monkeypatch.setattr(module, "_MOST_ROWS", 12)
 
 
@@ -66,6 +66,6 @@ def test_fewer_products_lead_to_the_same_solution(small, monkeypatch, threads):
     system.product(x, back)
     np.testing.assert_allclose(back, r, atol=1e-7)
     rough, _ = conjugate_gradients(system, r, 0.0, most=15)
-    monkeypatch.setattr(module, "_WORTH_ENTRIES", 10**9)
+    monkeypatch.setattr(module, "ROWS_KEPT_APART", 10**9)
     plain, _ = conjugate_gradients(system, r, 0.0, most=15)
     assert np.linalg.norm(rough - x) < 0.5 * np.linalg.norm(plain - x)

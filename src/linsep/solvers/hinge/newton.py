@@ -25,6 +25,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import SET_ASIDE, UNPACKED, WALKED_AT_ONCE
 from linsep.core.lanes import one_blas_thread, run_all, sum_of_pieces
 from linsep.core.problem import Problem, reads
 from linsep.core.protocol import (
@@ -557,10 +558,8 @@ def dual_of(C: float, loss: QuadraticLoss, reading: Reading, *, offset: bool) ->
 # a pass over all rows counts as proof; it follows when the near rows say that it is time.
 
 
-_WORTH_SETTING_ASIDE = 1_500_000  # entries of a table from which leaving rows out pays
-_MOST_NEAR = 0.16  # share of the rows from which it does not
+_MOST_NEAR = 0.16  # share of the rows that are near, from which leaving the others out does not pay
 _LONG_ROW = 16.0  # times the mean of |x|^2, from which rows are always near
-_ROWS_AT_ONCE = 16_384  # rows looked at together
 _SOME = 4096  # rows that tell how far rows move
 
 
@@ -573,7 +572,7 @@ def near_rows(
     Near is what a row may move: about what some rows move with p, more for long rows. Very long
     ones are always near.
     """
-    if state.h <= 0.0 or whole.size < _WORTH_SETTING_ASIDE or whole.lanes.sparse:
+    if state.h <= 0.0 or whole.size < SET_ASIDE or whole.lanes.sparse:
         return None
     mean = float(state.columns[:-1].sum()) / float(state.columns[-1])  # of |x|^2
     move = max(state.reach * _moved(_some(whole, state), p), state.h)
@@ -581,7 +580,7 @@ def near_rows(
     width, reach = 0.5 / state.h, 0.5 * move / state.h / np.sqrt(mean)
 
     def piece(lo: int) -> NDArray[np.int64]:
-        own = slice(lo, lo + _ROWS_AT_ONCE)
+        own = slice(lo, lo + WALKED_AT_ONCE)
         t = state.u[own] * width
         if state.center.size:
             t += state.center[own] - 0.5
@@ -589,7 +588,7 @@ def near_rows(
         near = np.abs(t, out=t) < reach * np.sqrt(lengths) + 0.5
         return lo + np.flatnonzero(near | (lengths > long))
 
-    parts = run_all([partial(piece, lo) for lo in range(0, whole.n, _ROWS_AT_ONCE)], threads)
+    parts = run_all([partial(piece, lo) for lo in range(0, whole.n, WALKED_AT_ONCE)], threads)
     return (
         (np.concatenate(parts), move) if 0 < sum(map(len, parts)) <= _MOST_NEAR * whole.n else None
     )
@@ -780,7 +779,6 @@ class Widths:
 # of the problem, the settings and the level alone, and kept while they are in use.
 
 
-UNPACKED = 8_000_000  # entries up to which sparse rows are written out
 _PIECES = 8  # of a matrix that is written out
 
 _whole, _near = Latest(), Latest()

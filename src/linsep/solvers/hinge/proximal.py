@@ -22,6 +22,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import PROXIMAL_FACTORED
 from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem, reads
 from linsep.core.protocol import FIXED, NO_LOG, Held, Log, Status, Witness
@@ -40,7 +41,6 @@ Array = NDArray[np.float64]
 _GROWTH, _SHRINK = 4.0, 0.5  # of sigma
 _EASY, _INNER = 3, 6  # Newton steps: so few let sigma grow, no more before the centre moves,
 _EASY_FACTORED, _INNER_FACTORED = 6, 20  # and where each is the solution of its system
-_FACTORED = 600  # columns up to which Newton systems are factored
 _FORCING = 0.4  # relative accuracy of a Newton system
 _STALE = 500  # Newton steps without progress after which rounding is blamed
 _TOGETHER = 4  # sweeps between two thoughts about whether to go on with them
@@ -141,7 +141,7 @@ class ProximalNewton:
         """Whether sweeps would still take longer than Newton steps, which cost more each."""
         if self.sweeps is not None:
             return state.steps >= self.sweeps
-        few = problem.d <= _FACTORED
+        few = problem.d <= PROXIMAL_FACTORED
         known, quick = (state.history[4:], _SOON) if few else (state.history, _QUICK)
         quick *= 1.0 / max(state.active / problem.n, _LEAST_SHARE)  # sweeps over few rows are short
         if state.steps < 3 * _TOGETHER if few else state.steps < len(known) + 2:
@@ -216,7 +216,9 @@ class ProximalNewton:
             dual -= self.loss.dual_cost(state.alpha * np.where(problem.sign > 0, up, down), cost)
         t = 1.0
         open_gap = self.tol * primal < primal - max(dual, state.best_dual)
-        look = state.inner == 0 or problem.d > _FACTORED  # beside long systems it costs nothing
+        look = (
+            state.inner == 0 or problem.d > PROXIMAL_FACTORED
+        )  # beside long systems it costs nothing
         if self.loss.kinked and open_gap and look:
             t, primal = stretched(problem, self.C, 0.5 * float(w @ w), values, primal)
         if not np.isfinite(primal):
@@ -234,7 +236,7 @@ class ProximalNewton:
         if self.status(state).done or self._is_stale(state):
             return
         solved = state.inner > 0 and self._left(state, gradient) < 0.1
-        few = problem.d <= _FACTORED
+        few = problem.d <= PROXIMAL_FACTORED
         if solved or state.inner >= (_INNER_FACTORED if few else _INNER):
             state.center = state.alpha.copy()
             if solved and state.inner <= (_EASY_FACTORED if few else _EASY):
@@ -279,7 +281,7 @@ class ProximalNewton:
     ) -> Array:
         """The Newton system, factored or by conjugate gradients."""
         system = RowSystem(problem, terms.sigma, free, self.threads)
-        if problem.d <= _FACTORED:
+        if problem.d <= PROXIMAL_FACTORED:
             x, work = factored(system, -gradient)
         else:
             x, work = conjugate_gradients(system, -gradient, _FORCING)

@@ -21,12 +21,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
-from linsep.core.costs import AT_ONCE
+from linsep.core.costs import AT_ONCE, CLOUD_COLUMNS, CLOUD_WRITTEN_OUT, PRODUCTS_OF_ROWS
 from linsep.core.problem import Problem
 
 Array = NDArray[np.float64]
 
-FEW_ROWS = 500  # up to which compiled code goes through products of rows by itself
 _GRAM_ROWS = 3000  # with fewer rows than columns, up to here the Gram matrix is the data
 _WHITE_COLUMNS = 3000  # wider matrices are not whitened
 _ZERO_PIVOT = 1e-12  # relative size of a pivot that counts as zero in whitening
@@ -211,7 +210,7 @@ def _gram_factor(problem: Problem) -> tuple[Array, float]:
 def _factor(gram: Array, square: float, entries: int, *, centred: bool) -> Array | None:
     """F with F F' = square * gram, the mean subtracted if asked for; None if it is far away."""
     n = len(gram)
-    if n <= FEW_ROWS:
+    if n <= PRODUCTS_OF_ROWS:
         Z = np.empty((n, n))
         done = coordinates(
             gram, square, centred, np.empty((n, n)), Z, size=entries, work=n**3 // 8, alike=True
@@ -243,9 +242,6 @@ BUILDERS = {"plain": plain_samples, "scaled": scaled_samples, "white": white_sam
 # -- The reflected rows of a problem over its samples, in the coordinates of a search -------------
 
 
-_SPARSE_COLUMNS = 3000  # rows of a sparse matrix with more are never written out
-
-
 class Cloud:
     """Reflected rows over samples: signed samples, or Kesler rows for K > 2 classes.
 
@@ -264,9 +260,9 @@ class Cloud:
         self.groups = groups  # 0: the rows span a cone
         self.sign = problem.sign if problem.binary else np.ones(0)
         # rows of a sparse matrix that is not written out stay sparse
-        self.wide = not isinstance(samples.matrix, np.ndarray) and self.m > _SPARSE_COLUMNS
+        self.wide = not isinstance(samples.matrix, np.ndarray) and self.m > CLOUD_COLUMNS
         self.table: tuple[Array, Array] | None = None
-        if samples.bare and self.blocks == 1 and groups and problem.n <= FEW_ROWS:
+        if samples.bare and self.blocks == 1 and groups and problem.n <= PRODUCTS_OF_ROWS:
             self.table = _table(samples.matrix, self.sign)
         # whether a corral holds the coordinates of its rows
         self.held = not self.wide and self.table is None
@@ -390,14 +386,11 @@ def cone_of(problem: Problem) -> Cloud:
 # -- Arithmetic on dense and sparse matrices, for searches in coordinates of their own ------------
 
 
-_DENSE_ENTRIES = 4_000_000  # a sparse matrix with no more cells than this is written out
-
-
 def workable(problem: Problem) -> Any:
     """The matrix, dense where that is cheap, with values in float64 where it is small."""
     matrix = problem.matrix
     n, d = matrix.shape
-    if n * d <= _DENSE_ENTRIES:
+    if n * d <= CLOUD_WRITTEN_OUT:
         return np.ascontiguousarray(dense(matrix), dtype=np.float64)
     return matrix
 

@@ -20,15 +20,13 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
-from linsep.core.costs import ADDITIVE, second_thread
+from linsep.core.costs import ADDITIVE, ADDITIVE_CACHE, ADDITIVE_DENSE, second_thread
 from linsep.core.lanes import run_all
 from linsep.kernels.additive import Levels, entries_of, kappa
 
 Array = NDArray[Any]
 Index = NDArray[np.int64]
 
-_DENSE = 0.08  # share of entries from which rows are laid out densely
-_CACHE = 1 << 18  # bytes of the other side worked on together; they stay in the cache
 _SERIAL = second_thread(ADDITIVE)
 _SHARED = 1 << 26  # bytes of a kernel matrix that is made once for all classes
 _GRID = 1e-4  # how far a value may be from a whole multiple, in units
@@ -65,7 +63,7 @@ def kernel_block(levels: Levels, new: Index, rows: Index, *, short: bool = False
     if levels.knows(_whole):
         return _taken_from(levels.once(_whole), new, rows)
     counts = levels.indptr[rows + 1] - levels.indptr[rows]
-    dense = counts.sum() > _DENSE * len(rows) * levels.d
+    dense = counts.sum() > ADDITIVE_DENSE * len(rows) * levels.d
     if levels.power not in (-np.inf, -1.0):
         if not dense and levels.nodes is not None and levels.nodes.cells is None:
             return block_by_table(levels, new, rows).astype(dtype, copy=False)
@@ -151,7 +149,7 @@ def _unit(values: Array) -> float | None:
 def _dense(levels: Levels, new: Index, rows: Index, entry: Array, out: Array) -> None:
     """Columns of ``out`` in pieces; a square of the same rows is made by halves."""
     square = new is rows
-    step = max(64, min(1024, _CACHE // (levels.d * entry.itemsize) // 64 * 64))
+    step = max(64, min(1024, ADDITIVE_CACHE // (levels.d * entry.itemsize) // 64 * 64))
     work = int((levels.indptr[new + 1] - levels.indptr[new]).sum())
     block = {np.dtype(np.uint8): block_bytes}.get(
         entry.dtype, block_harmonic if levels.power == -1.0 else block_minimum

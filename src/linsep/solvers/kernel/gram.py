@@ -24,7 +24,14 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.costs import KEPT_KERNEL, KERNEL, second_thread
+from linsep.core.costs import (
+    GRAM_BY_NUMPY,
+    GRAM_COMPILED,
+    KEPT_KERNEL,
+    KERNEL,
+    ROWS_AT_ONCE,
+    second_thread,
+)
 from linsep.core.lanes import run_all
 from linsep.core.limits import in_words, time_left
 from linsep.core.problem import Problem
@@ -99,7 +106,6 @@ def _pairs(problem: Problem, kernel: Kernel | None) -> Pairs:
 
 _ALL_ROWS = 0.2  # share of the rows from which all are made: by halves, in better blocks
 _LIKELY = 0.6  # share of rows made or wanted from which all are made, after a few batches
-_BATCH = 256  # rows made together, where as many may be needed: products of fewer are slower
 
 
 class LazyRows:
@@ -160,7 +166,7 @@ class LazyRows:
             self.made = len(self.ids)
             self.slot[: self.made], self.ready[: self.made] = np.arange(self.made), True
             return
-        count = min(_BATCH - len(new), len(asked) - 1)
+        count = min(ROWS_AT_ONCE - len(new), len(asked) - 1)
         if count > 0:
             most = np.argpartition(-asked, count)[:count]
             new = np.concatenate([new, most[asked[most] > 0]])
@@ -171,7 +177,7 @@ class LazyRows:
         m = len(self.ids)
         if self.edges is not None or asked - new >= 0.5 * m or m * m * KERNEL > time_left():
             return False
-        return asked > _ALL_ROWS * m or (asked > 3 * _BATCH and asked + wanted > _LIKELY * m)
+        return asked > _ALL_ROWS * m or (asked > 3 * ROWS_AT_ONCE and asked + wanted > _LIKELY * m)
 
     def make(self, at: Index, blocks: tuple[int, ...]) -> None:
         """Compute the rows ``at``, as far as they are not there."""
@@ -190,9 +196,7 @@ class LazyRows:
 # -- Sources of kernel values ----------------------------------------------------------------------
 
 
-_NUMPY_ENTRIES = 100_000  # entries of rows up to which a product by numpy is fast
 _HALVES = second_thread(KEPT_KERNEL)  # entries of rows from which two threads share them
-_BEYOND_CACHE = 4_000_000  # entries of a Gram matrix that machine code reads faster
 
 
 class Source(Protocol):
@@ -242,7 +246,7 @@ class StoredRows:
             none = partial(np.zeros, len(self.place))
             self.lazy.make_ready(self.place, some, self.blocks, wish or none)
             rows = self.lazy.slot[at]
-        if self.G.size < _BEYOND_CACHE:
+        if self.G.size < GRAM_COMPILED:
             return np.asarray(self.G[rows[:, None], at[None, :]], dtype=np.float64)
         out = scratch(len(at), len(at), np.float64)
         square_of(self.G, rows, at, out, size=self.G.size, work=out.size)
@@ -265,7 +269,7 @@ class StoredRows:
         at = self.place[some]
         at = at if self.lazy is None else self.lazy.slot[at]
         size = len(at) * len(f)
-        if size < _NUMPY_ENTRIES:
+        if size < GRAM_BY_NUMPY:
             for lo, hi, place in self.runs:
                 f[lo:hi] += coef @ self.G[at, place : place + hi - lo]
             return len(at)

@@ -16,7 +16,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.costs import NEWTON_COLUMNS
+from linsep.core.costs import NEWTON_COLUMNS, PLANE_INTERIOR, PLANE_WRITTEN_OUT
 from linsep.core.limits import tick
 from linsep.core.problem import Problem
 from linsep.losses.hinge import HINGE
@@ -27,8 +27,6 @@ from linsep.solvers.hinge.polish import polish
 
 Array = NDArray[np.float64]
 
-MOST = 5_000_000  # entries of rows that are written out
-_INTERIOR_ENTRIES = 100_000  # entries up to which interior points are quicker
 _PLANE_GAP = 1e-10  # gap of the plane; that of its dual variables is what counts
 _MOST_STEPS = 500  # more are never needed
 
@@ -36,7 +34,7 @@ _MOST_STEPS = 500  # more are never needed
 def may_be_plane(matrix: Any) -> bool:
     """Whether rows of such a shape are better looked at as rows than by their products."""
     n, d = matrix.shape
-    return bool(d < n and d <= NEWTON_COLUMNS and n * d <= MOST)
+    return bool(d < n and d <= NEWTON_COLUMNS and n * d <= PLANE_WRITTEN_OUT)
 
 
 def dense(matrix: Any) -> Array:
@@ -50,7 +48,7 @@ def plane_variables(X: Array, y: Array, cost: Array, *, with_offset: bool) -> It
     C = float(cost.max())
     problem = Problem(X, y, sample_weight=cost / C, fit_intercept=with_offset)
     ways: list[Any] = [NewtonHinge(C, HINGE, _PLANE_GAP)]
-    if X.size <= _INTERIOR_ENTRIES:  # rounding stops interior points sooner
+    if X.size <= PLANE_INTERIOR:  # rounding stops interior points sooner
         ways.insert(0, InteriorHinge(C, HINGE, _PLANE_GAP))
     for solver in ways:
         state = solver.init(problem)

@@ -34,7 +34,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.costs import AGREED_KERNEL
+from linsep.core.costs import AGREED_KERNEL, POLISHED_ROWS, RESCUED_ROWS, WHOLE_SET
 from linsep.core.limits import tick
 from linsep.core.order import generator
 from linsep.core.problem import Problem
@@ -77,7 +77,6 @@ Array = NDArray[np.float64]
 Index = NDArray[np.int64]
 
 IDLE = 3  # rounds without any change before it counts as stalled
-WHOLE = 600  # rows up to which all of them are one working set
 _PLENTY = 8  # steps a row from which steps of all free variables may do better
 _FALL = 0.02  # violation to reach in a round of all rows, over that before it
 _NEARLY = 0.5  # share of the tolerance at which the active rows are left for a look at all
@@ -92,8 +91,6 @@ _SHORT = 1e-4  # the same inside a working set of a sum over features, where f i
 _HALVING_ROUGH = 400  # rounds in which the gap must fall to a half there
 _TOLERANT = 0.1  # gap from which on a run may end, and every point is compared with the best one
 DIGITS = 1e-10  # gap from which on the last digits are what is aimed at
-POLISH = 1000  # rows up to which the last digits come from linear equations, if they are wanted
-RESCUE = 2000  # rows up to which an interior point method helps out
 _PATIENCE_RESCUE = 100  # steps a row after which it does
 _PATIENCE_LINEAR = 4  # and after which a plane is looked for, which costs next to nothing
 
@@ -502,7 +499,7 @@ class SMO:
         rows = self._active(work)
         if self.plain:
             self._working_set(work, rows)
-        elif rows.all and len(pair.y) <= WHOLE and part.inner < _PLENTY * len(pair.y):
+        elif rows.all and len(pair.y) <= WHOLE_SET and part.inner < _PLENTY * len(pair.y):
             self._all_at_once(work, rows)
         elif not self._newton(work, rows):
             self._working_set(work, rows)
@@ -747,7 +744,7 @@ class SMO:
     def _exactly(self, part: PairState) -> bool:
         """Whether the last digits are wanted, and near: whatever tol is, the way to them is one."""
         near = part.status is Status.CERTIFIED or part.gap <= max(self.tol, AGREED_KERNEL)
-        return near and self.fine <= DIGITS and self._small(part, POLISH)
+        return near and self.fine <= DIGITS and self._small(part, POLISHED_ROWS)
 
     def _creeps(self, work: Work) -> bool:
         """Whether it takes so long that another method is worth its price."""
@@ -755,7 +752,7 @@ class SMO:
         plane = self._is_plane(work)
         patience = _PATIENCE_LINEAR if plane else _PATIENCE_RESCUE
         slow = part.inner > patience * len(part.alpha) + 1000 and not part.rescued
-        return slow and part.bonus < 0 and (plane or self._small(part, RESCUE))
+        return slow and part.bonus < 0 and (plane or self._small(part, RESCUED_ROWS))
 
     def _is_plane(self, work: Work) -> bool:
         """Whether the machine is a plane among rows of fewer columns."""
@@ -765,7 +762,7 @@ class SMO:
     def _hopeful(self, work: Work, spread: float) -> bool:
         """Whether the interior point method may go on where steps of two variables cannot."""
         apart = np.isfinite(self.C) or not _flat(work, spread)
-        able = self._is_plane(work) or self._small(work.part, RESCUE)
+        able = self._is_plane(work) or self._small(work.part, RESCUED_ROWS)
         return bool(apart and not work.part.rescued and able)
 
     def _rescue(self, work: Work) -> None:

@@ -14,6 +14,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
+from linsep.core.costs import SET_IN_ONE, SET_IN_PARTS
 from linsep.core.limits import tick
 from linsep.kernels.blocks import add_some_rows, sum_some_rows
 from linsep.numerics.interior import box_minimum
@@ -124,8 +125,6 @@ def best_offset(y: Array, cost: Array, f: Array, reach: tuple[float, float] | No
 # -- The problem of a working set -----------------------------------------------------------------
 
 
-_WHOLE_SET = 608  # rows up to which a set is worked on as a whole
-_INNER = 256  # rows of the smaller sets that a larger one is worked on in
 _VIOLATION_LEFT = 0.1  # of the largest violation that a smaller set leaves
 _PAIRS_A_ROW = 20  # pairs for each of its rows
 
@@ -139,8 +138,8 @@ def solve_set(
     All arrays are padded to whole lanes with rows of y = 0; with_offset: there is an intercept.
     """
     q, taken = len(y), 0
-    if q > _WHOLE_SET and with_offset:
-        m = _INNER
+    if q > SET_IN_ONE and with_offset:
+        m = SET_IN_PARTS
         rows, moved = np.zeros(m, dtype=np.int64), np.zeros(m, dtype=np.int64)
         steps = solve_in_sets(
             K, y, c, a, f, goal, limit, rows, np.zeros((m, m), dtype=K.dtype),

@@ -29,7 +29,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
-from linsep.core.costs import LOGISTIC_PASS, PRODUCT
+from linsep.core.costs import LOGISTIC_PASS, PRODUCT, SWEPT_ENTRIES
 from linsep.core.lanes import one_blas_thread
 from linsep.core.order import permutation
 from linsep.core.problem import Problem
@@ -427,8 +427,7 @@ def sample_scaling(
 # method is the better one.
 
 
-_WORTH_SWEEPING = 300_000  # entries of a matrix that is worth the effort,
-_ROW = 32  # and of a row on the average: the least along one variable takes some exponentials
+_ROW = 32  # entries of a mean row from which sweeps pay: a variable takes some exponentials
 _SWEEPS = 10  # sweeps
 _START = 1e-3  # share of the costs that the dual variables start from
 _SLOW = 0.01  # gain of a sweep, as a share of the penalty, after which it is the last
@@ -436,7 +435,7 @@ _SLOW = 0.01  # gain of a sweep, as a share of the penalty, after which it is th
 
 def worth_sweeping(problem: Problem) -> bool:
     """Whether the matrix is sparse, large, and its rows are not too short."""
-    return problem.sparse and int(problem.matrix.nnz) >= max(_WORTH_SWEEPING, _ROW * problem.n)
+    return problem.sparse and int(problem.matrix.nnz) >= max(SWEPT_ENTRIES, _ROW * problem.n)
 
 
 def swept(problem: Problem, C: float, threads: int | None) -> tuple[Array, float]:

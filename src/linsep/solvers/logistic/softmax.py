@@ -27,7 +27,15 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.costs import GRAM_COLUMNS, PRODUCT, SOFTMAX_PASS
+from linsep.core.costs import (
+    FOLDED_WEIGHTS,
+    GRAM_COLUMNS,
+    HESSIAN_WORK,
+    PRODUCT,
+    SOFTMAX_PASS,
+    SOFTMAX_SAMPLED,
+    WHOLE_HESSIAN,
+)
 from linsep.core.lanes import Lanes, one_blas_thread, run_all
 from linsep.core.order import generator
 from linsep.core.problem import Problem, moved, reads
@@ -572,13 +580,9 @@ def shortcut(state: SoftmaxState, tol: float) -> Array | None:
 # diagonal   for very many columns
 
 
-_WHOLE_HESSIAN = 1500  # weights up to which all second derivatives are computed
-_HESSIAN_WORK = 4.0e9  # multiplications of one matrix of second derivatives, at most
-
-
 def kind_of(n: int, d: int, K: int) -> str:
     """Which of the three: a function of the shape alone."""
-    if K * (d + 1) <= _WHOLE_HESSIAN:
+    if K * (d + 1) <= WHOLE_HESSIAN:
         return "blocks"
     return "product" if d <= GRAM_COLUMNS else "diagonal"
 
@@ -600,7 +604,7 @@ def matrix_price(problem: Problem) -> float:
 def rows_for_blocks(n: int, d: int, K: int) -> int:
     """How many rows the matrix of second derivatives may be made of."""
     each = 0.5 * K * (K - 1) * (d + 1) ** 2
-    return int(min(n, max(_HESSIAN_WORK / each, 2 * K * (d + 1))))
+    return int(min(n, max(HESSIAN_WORK / each, 2 * K * (d + 1))))
 
 
 # -- blocks -----------------------------------------------------------------------------------
@@ -938,15 +942,13 @@ def level_rows(
 # Columns of small tables are centred: a free intercept makes up for it.
 
 
-_FOLDED = 1500  # weights up to which a wide table is turned until it is square
-_SAMPLED_ENTRIES = 100_000  # entries from which samples are taken
 _CENTRED = 1 << 20  # entries up to which columns are centred
 
 
 def is_folded(problem: Problem) -> bool:
     """Whether there are few rows and many columns: weights are then combinations of the rows."""
     n, d, K = problem.n, problem.d, problem.K
-    return n < d and K * (n + 1) <= _FOLDED < K * (d + 1) and n * d <= 1 << 25
+    return n < d and K * (n + 1) <= FOLDED_WEIGHTS < K * (d + 1) and n * d <= 1 << 25
 
 
 def n_columns(problem: Problem) -> int:
@@ -973,7 +975,7 @@ def _folded(problem: Problem) -> tuple[Array, Array]:
 
 
 def _sampled(problem: Problem) -> bool:
-    return problem.n * problem.d >= _SAMPLED_ENTRIES
+    return problem.n * problem.d >= SOFTMAX_SAMPLED
 
 
 def means(problem: Problem) -> Array:

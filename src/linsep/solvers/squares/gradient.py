@@ -18,6 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import DESCENT_ON_ROWS, GRAM_TIMES
 from linsep.core.order import generator
 from linsep.core.problem import Problem, reads
 from linsep.core.protocol import NO_LOG, Event, Log, State, Status, Witness
@@ -35,8 +36,6 @@ from linsep.solvers.schedule import CONSTANT, DIVERGENCE, Schedule, start_weight
 
 Array = NDArray[np.float64]
 
-_TIMES = 4  # rows for each column from which the Gram matrix is the cheaper way
-_WHOLE_TABLE = 60_000  # entries up to which the rows themselves are used
 _POWER_STEPS = 40
 
 
@@ -206,7 +205,7 @@ class GradientSquares:
     def _gradient(self, problem: Problem, A: Array) -> tuple[Array, float]:
         """Half the gradient, and J."""
         T = aims(problem)
-        few = problem.n > _TIMES * problem.width and problem.n * problem.d > _WHOLE_TABLE
+        few = problem.n > GRAM_TIMES * problem.width and problem.n * problem.d > DESCENT_ON_ROWS
         if not (few and gram_fits(problem)):
             now = totals(problem, A, T)
             return now.gradient, float(now.cost(problem).sum())

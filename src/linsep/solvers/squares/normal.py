@@ -29,6 +29,7 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import SPARED_PASS
 from linsep.core.problem import Problem
 from linsep.core.protocol import NO_LOG, Log, State, Status, Witness
 from linsep.errors import ClusterError
@@ -52,7 +53,6 @@ Array = NDArray[np.float64]
 _MOST_CORRECTIONS = 12
 _DONE = 1e-11  # a correction so small, relative to the weights, that the next one is rounding
 _DONE_WITH_PENALTY = 1e-14  # the same where the weights have a penalty
-_WORTH_SPARING = 2_000_000  # entries from which a pass is worth sparing
 _TAME = 100.0  # condition up to which ten digits are right without a correction
 _SHRINK = 0.3  # of a correction, below which another one is worth its pass
 
@@ -140,7 +140,7 @@ def _take(
     state.a = flat(problem, A)
     state.n_updates += 1
     state.size = size
-    enough = problem.n * problem.d >= _WORTH_SPARING and inverse.condition <= _TAME
+    enough = problem.n * problem.d >= SPARED_PASS and inverse.condition <= _TAME
     if enough or size <= _DONE * float(np.abs(A * inverse.scale[:, None]).max()):
         state.status = Status.CERTIFIED
 

@@ -22,7 +22,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.costs import GRAM_COLUMNS, PRODUCT
+from linsep.core.costs import GRAM_COLUMNS, PRODUCT, PRODUCTS_WORK, WIDE_COPIED
 from linsep.core.lanes import one_blas_thread
 from linsep.core.limits import tick
 from linsep.core.order import generator
@@ -36,8 +36,6 @@ _EPS = 2.0**-52
 _EIGENVALUES = 12  # multiplications, times the cube of the columns, of all eigenvectors
 _WELL = 1e-9  # smallest eigenvalue of C^-1 W'W C^-1 that refinement can work with
 _ILL = 1e6  # condition beyond which gradients are too coarse to refine with
-_WORK = 4e10  # operations for the matrix W'W or W W'
-_WRITE_OUT = 4_000_000  # entries of a wide matrix that may be copied
 
 
 @dataclass(frozen=True)
@@ -91,7 +89,7 @@ def fits(problem: Problem) -> bool:
     """Whether the short side is short enough; otherwise iterations are needed."""
     n, D = problem.n, problem.width
     short = min(n, D) <= GRAM_COLUMNS
-    return short and (not problem.sparse or float(n) * D * min(n, D) <= _WORK)
+    return short and (not problem.sparse or float(n) * D * min(n, D) <= PRODUCTS_WORK)
 
 
 def pseudo_inverse(problem: Problem) -> PseudoInverse:
@@ -209,7 +207,7 @@ def _written_out(problem: Problem, lo: int, hi: int) -> Array:
 def _by_rows(problem: Problem) -> PseudoInverse:
     n, D = problem.n, problem.width
     ones = np.ones(D)
-    if n * D <= _WRITE_OUT:
+    if n * D <= WIDE_COPIED:
         W = _written_out(problem, 0, n)
         if not np.isfinite(W).all():
             return _overflowed(ones)
@@ -236,7 +234,7 @@ def _row_products(problem: Problem) -> Array:
         K = np.asarray((problem.matrix @ problem.matrix.T).toarray(), dtype=np.float64)
     else:
         K = np.zeros((n, n))
-        step = max(1, _WRITE_OUT // n)
+        step = max(1, WIDE_COPIED // n)
         for lo in range(0, problem.d, step):
             part = problem.matrix[:, lo : lo + step].astype(np.float64, copy=False)
             K += part @ part.T

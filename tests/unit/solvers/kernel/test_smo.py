@@ -42,7 +42,7 @@ def test_one_working_set_or_many_give_the_same_machine(monkeypatch, fit_intercep
     X, label = table(240, 3)
     settings = {"C": 3.0, "tol": 1e-8, "fit_intercept": fit_intercept}
     one = linsep.KernelSVM(**settings).fit(X, label)
-    monkeypatch.setattr(smo, "WHOLE", 0)
+    monkeypatch.setattr(smo, "WHOLE_SET", 0)
     many = linsep.KernelSVM(**settings).fit(X, label)
     assert one.certificate_.relative_gap <= 1e-8 >= many.certificate_.relative_gap
     assert one.n_iter_ < many.n_iter_

@@ -14,7 +14,7 @@ CASE = Case("machines", NewtonSoftmax(C=3.0, tol=1e-8, seed=2), "noisy, three cl
 
 @pytest.fixture(autouse=True)
 def _by_corrections(monkeypatch):
-    monkeypatch.setattr(softmax, "_WHOLE_HESSIAN", 5)
+    monkeypatch.setattr(softmax, "WHOLE_HESSIAN", 5)
 
 
 def test_laws_of_a_run(tmp_path):
