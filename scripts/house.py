@@ -15,8 +15,13 @@ Counts. What is in the files, read without importing them. ``--list`` names what
 head lines             imports, ``__all__`` and aliases at the top level of a module
 one importer           modules that one other module imports, through whatever front door; front
                        doors (``__init__``) and what they or the table of ``linsep`` name are not
-                       counted
-one child              classes that one class of linsep inherits from, directly
+                       counted, nor are commands, which the command line imports by name
+... of its layer       those that lie in the layer of their importer; the others cannot join it: a
+                       solver or a proof that one estimator uses is no part of the estimator
+doors not counted      modules that one module imports, whatever else a front door names
+one child              classes that one class of linsep inherits from, directly; a Protocol is met,
+                       not inherited from, and not counted
+... never made         those of which there is no instance: classes that were cut in pieces
 constants              names in capitals that are given a value at the top level of a module
 =====================  ==========================================================================
 """
@@ -194,6 +199,12 @@ class House:
             name = ".".join(inner[:-1] if inner[-1] == "__init__" else inner)
             source = path.read_text(encoding="utf-8")
             self.modules[name] = Module(name, path, source.count("\n"), ast.parse(source))
+        self._made = {
+            node.func.id
+            for module in self.modules.values()
+            for node in ast.walk(module.tree)
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
         self._behind = {m.name: self._names_of(m) for m in self.modules.values()}
         self.imports = {m.name: self._imports(m) for m in self.modules.values()}
 
@@ -248,23 +259,35 @@ class House:
             if _is_head(node)
         )
 
-    def with_one_importer(self) -> list[str]:
-        """Modules with one importer, with its name."""
+    def with_one_importer(self, *, doors: bool = True) -> dict[str, str]:
+        """Modules with one importer, and its name; without doors, what these name is not spared."""
         importers: dict[str, list[str]] = defaultdict(list)
         public = set()
         for name, others in self.imports.items():
             if self.modules[name].door:
                 public |= others
+                if not doors:
+                    continue
             for other in others:
                 importers[other].append(name)
-        return [
-            f"{_short(name)} <- {_short(importers[name][0])}"
+        spared = public if doors else set()
+        return {
+            name: importers[name][0]
             for name, module in self.modules.items()
-            if not module.door and name not in public and len(importers[name]) == 1
+            if not (module.door or _is_command(module)) and name not in spared
+            if len(importers[name]) == 1
+        }
+
+    def of_one_layer(self, pairs: dict[str, str]) -> list[str]:
+        """Modules that lie in the layer of the one that imports them."""
+        return [
+            f"{_short(name)} <- {_short(other)}"
+            for name, other in pairs.items()
+            if self.modules[name].folder == self.modules[other].folder
         ]
 
-    def with_one_child(self) -> list[str]:
-        """Classes with one child, with its name."""
+    def with_one_child(self, *, made: bool = True) -> list[str]:
+        """Classes with one child, with its name; without those that are made themselves."""
         children: dict[tuple[str, str], list[str]] = defaultdict(list)
         classes = {
             (m.name, node.name): node
@@ -282,7 +305,8 @@ class House:
         return sorted(
             f"{_short(module)}.{name} <- {found[0]}"
             for (module, name), found in children.items()
-            if len(found) == 1
+            if len(found) == 1 and not _is_protocol(classes[module, name])
+            if made or name not in self._made
         )
 
     def _class(self, module: str, name: str) -> tuple[str, str]:
@@ -325,6 +349,17 @@ class House:
         ]
 
 
+def _is_command(module: Module) -> bool:
+    """Whether the command line imports it by its name."""
+    names = {node.name for node in module.tree.body if isinstance(node, ast.FunctionDef)}
+    return module.folder == "cli" and "run" in names
+
+
+def _is_protocol(node: ast.ClassDef) -> bool:
+    bases = [base.value if isinstance(base, ast.Subscript) else base for base in node.bases]
+    return any(isinstance(base, ast.Name) and base.id == "Protocol" for base in bases)
+
+
 def _is_head(node: ast.stmt) -> bool:
     if isinstance(node, ast.Import | ast.ImportFrom):
         return True
@@ -356,6 +391,10 @@ def _short(module: str) -> str:
     return module.removeprefix("linsep.")
 
 
+def _pairs(found: dict[str, str]) -> list[str]:
+    return [f"{_short(name)} <- {_short(other)}" for name, other in found.items()]
+
+
 def print_counts(*, names: bool) -> None:
     """The table of counts."""
     house = House()
@@ -367,13 +406,18 @@ def print_counts(*, names: bool) -> None:
         homes[name].append(_short(module))
     shared = [f"{name}: {', '.join(homes[name])}" for name in distinct if len(homes[name]) > 1]
     head = house.head_lines()
+    one, strict = house.with_one_importer(), house.with_one_importer(doors=False)
     rows: list[tuple[str, str, list[str]]] = [
         ("source files", f"{files}", []),
         ("lines", f"{lines}", []),
         ("lines a file, mean", f"{lines / files:.0f}", []),
         ("head lines", f"{head} ({100 * head / lines:.1f} %)", []),
-        ("modules with one importer", "", house.with_one_importer()),
+        ("modules with one importer", "", _pairs(one)),
+        ("... of its layer", "", house.of_one_layer(one)),
+        ("modules with one importer, doors not counted", "", _pairs(strict)),
+        ("... of its layer", "", house.of_one_layer(strict)),
         ("base classes with one child", "", house.with_one_child()),
+        ("... never made themselves", "", house.with_one_child(made=False)),
         ("parameters me: Any and model: Any", "", house.untyped()),
         ("constants of modules", f"{len(constants)}", []),
         ("distinct names of constants", f"{len(distinct)}", shared),

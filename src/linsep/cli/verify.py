@@ -429,9 +429,7 @@ def _other_data(model: object, data: Table) -> list[str]:
 
 def refuted_status(problem: Problem, model: Stored, found: Any) -> list[str]:
     """Whether the stored status says more than the recomputed certificate supports."""
-    status = getattr(model, "status_", None)
-    if status is Status.SEPARATED and found.errors:
-        return [f"status: SEPARATED, but {misplaced(found.errors, sentence=True)}"]
+    status, tol = getattr(model, "status_", None), float(getattr(model, "tol", np.inf))
     if isinstance(model, KernelSVM):  # certify has computed its proof again
         proved = bool(model.overlap_ is not None and np.isinf(model._cost))
         if proved is not (status is Status.INSEPARABLE):
@@ -451,14 +449,20 @@ def refuted_status(problem: Problem, model: Stored, found: Any) -> list[str]:
         return ["status: NO_MAXIMUM, but no plane proves it"]
     if status is Status.CERTIFIED and not getattr(found, "proved", True):
         return ["status: CERTIFIED, but that the kernel is positive semidefinite is not proved"]
-    if status in (Status.CERTIFIED, Status.ASSUMED) and hasattr(found, "relative_gap"):
-        tol = getattr(model, "tol", np.inf)
-        if found.relative_gap > tol:
-            return [
-                f"status: {status.name}, but the gap is {found.relative_gap:.3g}, not {tol:.3g}"
-            ]
-        if unpenalised and _endless(problem):
-            return ["status: CERTIFIED, but the likelihood has no maximum"]
+    if wrong := refuted_by_facts(status, found, tol):
+        return wrong
+    if status in (Status.CERTIFIED, Status.ASSUMED) and unpenalised and _endless(problem):
+        return ["status: CERTIFIED, but the likelihood has no maximum"]
+    return []
+
+
+def refuted_by_facts(status: Status | None, facts: Any, tol: float) -> list[str]:
+    """Whether errors or a gap contradict a status, of a table or of a stream."""
+    if status is Status.SEPARATED and facts.errors:
+        return [f"status: SEPARATED, but {misplaced(facts.errors, sentence=True)}"]
+    gap = getattr(facts, "relative_gap", None)
+    if status in (Status.CERTIFIED, Status.ASSUMED) and gap is not None and not gap <= tol:
+        return [f"status: {status.name}, but the gap is {gap:.3g}, not {tol:.3g}"]
     return []
 
 
