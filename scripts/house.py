@@ -7,7 +7,29 @@ calls of Python functions of linsep are watched: through how many files they pas
 functions there are, how often two calls in a row lie in different files, and how many frames of
 linsep stand on each other. Machine code and the methods that dataclasses write are not seen. The
 clock stands still meanwhile: how a run is cut into chunks and when a routine is compiled depend on
-it, and walks are to be compared.
+it, and walks are to be compared. What machine code is kept on the disk counts as well: a fit that
+finds none takes the forms in numpy, which lie in a file or two more.
+
+What the files of a walk are there for. Every fit passes these, each for one promise:
+
+core/validate, problem      the caller's arrays are checked once and never changed
+core/drive, protocol        one loop for all solvers; a status is a word with a meaning
+core/limits, lanes          limits and Ctrl-C are heard; sums have the same bits for any threads
+core/boundary               an error of linsep and one of the caller's own code are told apart
+core/compile, order         where data are large: machine code when it pays, samples by a seed
+models/base, fit, NAME      the way of every fit; its settings and watchers; what this one does
+proofs/plain, gap, NAME     the judge reads the caller's rows himself; bounds; those of this model
+
+That is 13 to 15 files beside the algorithm. LinearSVM adds its choice of a solver, the loss (what
+all losses share, the hinge, the registry), the reader of rows, its copy without zeros, and the
+solver with the numerics it calls: interior points, boxes and Cholesky, which other solvers call as
+well. LogisticRegression passes models/kernel_option, where a fit with a kernel turns off, and has
+L-BFGS and samples. KernelSVM has five files of kernels (what every kernel is, this one, their names,
+rows, values by blocks) and a judge who computes values by the kernel's definition
+(proofs/referee) and asks whether it is one (proofs/definite). separability has a clock of its own,
+for it is asked from within fits, and hashes of rows to find equal ones. A Perceptron that
+separates is judged without rounding (rows/signs, proofs/witness) and by its margin.
+To fold two of these would put two promises into one file.
 
 Counts. What is in the files, read without importing them. ``--list`` names what was counted.
 

@@ -1,9 +1,10 @@
-"""What work costs: the few numbers behind every decision between one thread and two, Python and
-machine code, all pairs of columns and none.
+"""What work costs: the numbers behind every decision between one thread and two, Python and machine
+code, one solver and another, a copy and none.
 
-Seconds on one core of an ordinary machine, as ``benchmarks/costs.py`` measures them. They need not
-be exact: a decision that is taken a factor of two too early or too late costs some per cent. They
-are no settings, since sums are added in an order that depends on the shape of the data alone.
+Seconds come first, on one core of an ordinary machine, as ``benchmarks/costs.py`` measures them.
+Then come sizes from which something pays, by what they decide. None need be exact: a decision that
+is taken a factor of two too early or too late costs some per cent. They are no settings, since sums
+are added in an order that depends on the shape of the data alone.
 """
 
 from __future__ import annotations
