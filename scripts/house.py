@@ -24,8 +24,8 @@ That is 13 to 15 files beside the algorithm. LinearSVM adds its choice of a solv
 all losses share, the hinge, the registry), the reader of rows, its copy without zeros, and the
 solver with the numerics it calls: interior points, boxes and Cholesky, which other solvers call as
 well. LogisticRegression passes models/kernel_option, where a fit with a kernel turns off, and has
-L-BFGS and samples. KernelSVM has five files of kernels (what every kernel is, this one, their names,
-rows, values by blocks) and a judge who computes values by the kernel's definition
+L-BFGS and samples. KernelSVM has five files of kernels (what all kernels are, this one, their
+names, rows, values by blocks) and a judge who computes values by the kernel's definition
 (proofs/referee) and asks whether it is one (proofs/definite). separability has a clock of its own,
 for it is asked from within fits, and hashes of rows to find equal ones. A Perceptron that
 separates is judged without rounding (rows/signs, proofs/witness) and by its margin.
