@@ -3,12 +3,14 @@
 from __future__ import annotations
 
 import json
+import os
 import re
 import shutil
 import socket
 import subprocess
 import sys
 import threading
+from contextlib import contextmanager
 from http.server import BaseHTTPRequestHandler, HTTPServer
 
 import numpy as np
@@ -664,7 +666,7 @@ def test_a_page_on_another_port_gets_nothing_though_the_cookie_is_sent(lab):
     assert page.served.task == before
 
 
-NOTEBOOK = """
+MARIMO = """
 import marimo
 app = marimo.App()
 
@@ -679,43 +681,102 @@ def show():
 @app.cell
 def next_cell(raw, shown):
     shown.value
-    print("ROW", raw.table.X[0].tolist(), raw.verdict, flush=True)
+    print("ROW", raw.table.X[0].tolist(), raw.step, raw.verdict, flush=True)
     return
 """
+CELLS = (
+    """import linsep
+lab = linsep.lab("mse-1", widget=True)
+lab""",
+    'print("ROW", lab.table.X[0].tolist(), lab.step, lab.verdict)',
+)
 
 
-def test_the_widget_in_a_notebook(chromium, tmp_path):
-    """What is moved on the page is the table in the next cell."""
-    pytest.importorskip("marimo", reason="needs marimo: pip install marimo")
-    pytest.importorskip("anywidget", reason="needs anywidget: pip install 'linsep[notebook]'")
-    (tmp_path / "book.py").write_text(NOTEBOOK)
+def cell(source):
+    return {
+        "cell_type": "code", "source": source, "metadata": {}, "outputs": [],
+        "execution_count": None, "id": f"c{len(source)}",
+    }  # fmt: skip
+
+
+@contextmanager
+def notebook_server(folder, *line):
+    """A notebook program in a folder; gives its port, and what it has printed."""
     with socket.socket() as probe:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
-    line = [sys.executable, "-m", "marimo", "run", "book.py", "--headless", "--no-token", "-p"]
+    own = os.environ | {"JUPYTER_CONFIG_DIR": str(folder), "IPYTHONDIR": str(folder)}
     with (
-        (tmp_path / "log").open("w+") as log,
+        (folder / "log").open("w+") as log,
         subprocess.Popen(
-            [*line, str(port)], cwd=tmp_path, stdout=log, stderr=subprocess.STDOUT
+            [sys.executable, "-m", *line, str(port)], cwd=folder, env=own, stdout=log,
+            stderr=subprocess.STDOUT,
         ) as run,
-    ):
+    ):  # fmt: skip
         try:
-            page = chromium.new_page()
-            for _ in range(60):
-                try:
-                    page.goto(f"http://127.0.0.1:{port}/")
-                    break
-                except sync_api.Error:
-                    page.wait_for_timeout(500)
-            words = page.locator(".verdict-text")
-            sync_api.expect(words).to_contain_text("Separable", timeout=60_000)
-            page.locator(".data-plane .mark").first.focus()
-            page.keyboard.press("ArrowUp")
-            for _ in range(60):
-                page.wait_for_timeout(500)
-                told = (tmp_path / "log").read_text().split("ROW ")[-1]
-                if told.startswith("[6.0, 9.1"):
-                    break
-            assert told.startswith("[6.0, 9.1") and "separable, margin between 0.41" in told
+            yield port, lambda: (folder / "log").read_text()
         finally:
             run.terminate()
+
+
+def opened(chromium, address):
+    page = chromium.new_page()
+    for _ in range(120):
+        try:
+            page.goto(address)
+            break
+        except sync_api.Error:
+            page.wait_for_timeout(500)
+    return page
+
+
+def moved_a_point_and_stepped(page):
+    """A student at the widget: a point is moved up, the run goes on by a step."""
+    words = page.locator(".verdict-text")
+    sync_api.expect(words).to_contain_text("Separable", timeout=60_000)
+    page.locator(".data-plane .mark").first.focus()
+    page.keyboard.press("ArrowUp")
+    page.keyboard.press("x")  # where a notebook cuts a cell, which is not meant
+    page.get_by_role("button", name="Step (→)").click()
+
+
+TOLD = re.compile(r"ROW \[6\.0, 9\.1\d*\] 1 separable, margin between 0\.41")
+
+
+def test_the_widget_in_marimo(chromium, tmp_path):
+    """What is moved on the page is the table in the next cell."""
+    pytest.importorskip("marimo", reason="needs marimo: pip install marimo")
+    pytest.importorskip("anywidget", reason="needs anywidget: pip install 'linsep[notebook]'")
+    (tmp_path / "book.py").write_text(MARIMO)
+    line = ("marimo", "run", "book.py", "--headless", "--no-token", "-p")
+    with notebook_server(tmp_path, *line) as (port, log):
+        page = opened(chromium, f"http://127.0.0.1:{port}/")
+        moved_a_point_and_stepped(page)
+        for _ in range(60):
+            page.wait_for_timeout(500)
+            if TOLD.match("ROW" + log().split("ROW")[-1]):
+                break
+        assert TOLD.match("ROW" + log().split("ROW")[-1]), log()[-500:]
+
+
+def test_the_widget_in_jupyterlab(chromium, tmp_path):
+    """The same there; and keys that are meant for the lab are not heard by the notebook."""
+    pytest.importorskip("jupyterlab", reason="needs JupyterLab: pip install jupyterlab")
+    pytest.importorskip("anywidget", reason="needs anywidget: pip install 'linsep[notebook]'")
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    book = {"cells": [cell(source) for source in CELLS], "metadata": {"kernelspec": kernel},
+            "nbformat": 4, "nbformat_minor": 5}  # fmt: skip
+    (tmp_path / "book.ipynb").write_text(json.dumps(book))
+    line = ("jupyterlab", "--no-browser", "--allow-root", "--IdentityProvider.token=", "--port")
+    with notebook_server(tmp_path, *line) as (port, _):
+        page = opened(chromium, f"http://127.0.0.1:{port}/lab/tree/book.ipynb")
+        cells = page.locator(".jp-CodeCell .cm-content")
+        for k in (0, 1):
+            cells.nth(k).click(timeout=120_000)
+            page.keyboard.press("Shift+Enter")
+            if k == 0:
+                moved_a_point_and_stepped(page)
+                page.wait_for_timeout(1000)
+        told = page.locator(".jp-RenderedText", has_text="ROW")
+        sync_api.expect(told).to_contain_text(TOLD, timeout=60_000)
+        assert page.locator(".data-plane").count() == 1  # the cell was not cut

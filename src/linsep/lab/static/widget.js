@@ -17,6 +17,8 @@ function render({ model, el: host }) {
   };
   const root = document.createElement("div");
   host.append(root);
+  root.dataset.lmSuppressShortcuts = "true";  // X is no reason for a notebook to cut its cell
+  root.addEventListener("keydown", (event) => { if (!event.ctrlKey && !event.metaKey && !event.altKey) event.stopPropagation(); });
   const told = (lab) => {
     model.set("task", taskOf(lab.state));
     model.set("step", lab.state.step);
