@@ -2,7 +2,8 @@
 
 Needs Chromium and playwright. Targets: a step is painted within 16 ms at 200 points; 2000 points
 are dragged at 30 pictures a second; the page is ready within 0.5 s and smaller than 150 kB; memory
-stays flat over 10,000 steps; the command answers within 1.5 s.
+stays flat over 10,000 steps; the command answers within 1.5 s. Where other programs compute the
+clock says little: a picture is told in processor time of the page's main thread as well.
 
     python benchmarks/lab.py
 """
@@ -79,6 +80,12 @@ def told(what: str, value: float, target: float, unit: str) -> None:
     print(f"{what:<52}{value:>10.3g} {unit:<4} target {target:g} {unit:<4} {mark}")
 
 
+def busy(tools: Any) -> float:
+    """Milliseconds of processor time that the main thread of the page has taken."""
+    found = {m["name"]: m["value"] for m in tools.send("Performance.getMetrics")["metrics"]}
+    return 1000 * float(found["TaskDuration"])
+
+
 def command() -> None:
     """Seconds from the start of the process to its answers, with an empty cache."""
     line = [sys.executable, "-m", "linsep", "lab", "--no-browser", "--json"]
@@ -147,10 +154,15 @@ def main() -> None:
             if n == 200:
                 ready = "performance.getEntriesByType('navigation')[0].domContentLoadedEventEnd"
                 told("page ready (warm)", page.evaluate(ready) / 1000, 0.5, "s")
+                tools = page.context.new_cdp_session(page)
+                tools.send("Performance.enable", {"timeDomain": "threadTicks"})
+                begin = busy(tools)
                 steps = page.evaluate(
                     _FRAMES, [60, "lab.state.step = 1 + k % (lab.run.update.length - 1)"]
                 )
                 told("step to picture, 200 points, median", steps[30], target, "ms")
+                cost = (busy(tools) - begin) / 60
+                told("  processor time of a step, with layout and paint", cost, target, "ms")
                 walked(page, served)
                 page.goto(served.url)
                 page.wait_for_function("() => window.lab?.run && lab.verdict", timeout=60_000)

@@ -14,6 +14,8 @@ export class Curves {
     this.run = null;
   }
 
+  measure() { this.room = this.host.clientWidth; }
+
   // One panel for each family of quantities: they share an axis only where they share a unit.
   _families() {
     const run = this.lab.run, held = this.held ? [["held out", this.held.errors.map((e) => e.length)]] : [];
@@ -30,7 +32,7 @@ export class Curves {
   draw() {
     const { lab } = this;
     if (!(lab.run?.update.length > 1)) { this.host.replaceChildren(); this.run = null; return; }
-    if (this.run !== lab.run || this.held !== lab.heldNow() || this.wide !== this.host.clientWidth) this._build();
+    if (this.run !== lab.run || this.held !== lab.heldNow() || this.wide !== this.room) this._build();
     for (const panel of this.panels) {
       const x = panel.x(lab.state.step);
       panel.now.setAttribute("x1", x);
@@ -48,7 +50,7 @@ export class Curves {
     const { lab, host } = this;
     this.run = lab.run;
     this.held = lab.heldNow();
-    this.wide = host.clientWidth;
+    this.wide = this.room;
     this.panels = [];
     host.replaceChildren();
     const families = this._families(), total = lab.run.update.length;

@@ -601,6 +601,7 @@ class Lab {
   _draw() {
     if (!this.state.table || !this.plane) return;
     for (const lay of ["swap", "wide"]) this.root.classList.toggle(lay === "swap" ? "swapped" : lay, this.state.lay.includes(lay));
+    for (const part of [this.plane, this.second, this.curves]) part.measure();  // all before the first change: each later one would lay out the page anew
     this._values = this.run ? this.valuesNow() : [];
     this._wrong = new Set(this.errorsNow());
     this.plane.draw();

@@ -67,6 +67,8 @@ export class DataPlane {
     this._pointer();
   }
 
+  measure() { this.room = this.svg.parentElement.clientWidth; }
+
   // -- the view ---------------------------------------------------------------------------
 
   fit() { this.box = null; this.draw(); }
@@ -78,8 +80,8 @@ export class DataPlane {
   }
 
   _layOut() {
-    const lab = this.lab, host = this.svg.parentElement;
-    const width = Math.max(260, Math.min(900, Math.round(host.clientWidth))), flat = lab.frame.flat;
+    const lab = this.lab;
+    const width = Math.max(260, Math.min(900, Math.round(this.room))), flat = lab.frame.flat;
     const height = flat ? 190 : Math.round(Math.min(0.78 * width, Math.max(300, 0.62 * innerHeight)));
     const points = lab.state.table.X.map((x) => lab.project(x));
     const all = points.length ? [...points, ...(lab.state.held?.X ?? []).map((x) => lab.project(x))] : [[-1, -1], [1, 1]];

@@ -31,6 +31,8 @@ export class SecondView {
     this.kind = "";
   }
 
+  measure() { this.room = this.body.clientWidth; }
+
   // Which pictures make sense for what is on the page.
   offered() {
     const { lab } = this, run = lab.run, out = [];
@@ -71,7 +73,7 @@ export class SecondView {
     }
     this.note.textContent = "";
     this.more.replaceChildren();
-    this.width = Math.max(260, Math.min(900, Math.round(this.body.clientWidth)));
+    this.width = Math.max(260, Math.min(900, Math.round(this.room)));
     this.height = Math.round(Math.min(0.78 * this.width, Math.max(300, 0.62 * innerHeight)));
     this["_draw_" + kind]();
   }
