@@ -33,6 +33,7 @@ _WORDS = {
     "upper": "upper bound of the margin",
     "cost": "cost",
     "log_likelihood": "log likelihood",
+    "largest_target": "largest target",
     "lower_bound": "no model has less than",
     "gap": "relative gap",
     "undershoot": "row still wrong (1 = yes)",

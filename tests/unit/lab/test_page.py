@@ -423,6 +423,12 @@ def test_pairs_bounds_and_votes(lab):
     inner, outer = (page.js("s => document.querySelector(s).getBoundingClientRect().right", s)
                     for s in (".votes", ".second-panel"))  # fmt: skip
     assert inner <= outer + 1  # ten classes stay in their column
+    page.js("lab.state.table.shown[0] = 'a class with a name that is far too long'")
+    page.js("lab.setMethod('kesler')")
+    page.settle()
+    assert len(page.page.locator(".second-panel .quiet").inner_text()) < 400  # no list of all pairs
+    name = page.page.get_by_role("radio").first.locator("span")
+    assert name.evaluate("(n) => n.scrollWidth > n.clientWidth && getComputedStyle(n).textOverflow")
 
 
 def test_noise_and_rows_held_out(lab):

@@ -648,7 +648,7 @@ class Lab {
         onkeydown: (e) => { const s = { ArrowRight: 1, ArrowLeft: -1, ArrowDown: 1, ArrowUp: -1 }[e.key]; if (s) { e.preventDefault(); e.stopPropagation(); this.klass = (k + s + table.classes.length) % table.classes.length; this._chips(); } } });
       const icon = make(chip, "svg", { viewBox: "0 0 20 20", "aria-hidden": "true" });
       make(icon, "path", { d: marker(k, 10, 10, 6.5), style: colour(k) });
-      chip.append(this.className(k));
+      chip.append(el("span", {}, this.className(k)));
       return chip;
     }));
     if (held) this.chips.querySelector('[aria-checked="true"]')?.focus();

@@ -18,6 +18,9 @@ function marksOf(c, points, labels, size) {
   }
 }
 
+// A sentence of many classes, without its longest list.
+const shortened = (text) => (text.length > 300 ? text.split("; no common boundary")[0] : text);
+
 export class SecondView {
   constructor(lab, host) {
     this.lab = lab;
@@ -413,7 +416,7 @@ export class SecondView {
     const i = lab.plane.focus;
     if (zones && i >= 0 && i < points.length) { make(c.over, "circle", { cx: c.x(points[i][0]), cy: c.y(points[i][1]), r: 10, class: "lit" }); this.more.append(this._votes(i, zones.lines)); }
     const early = lab.state.step < lab.run.update.length - 1 ? "After the last step: " : "";
-    this.note.textContent = zones ? `${early}${zones.sentence}.${i < 0 ? " Choose a point to see who votes for what." : ""}` : "";
+    this.note.textContent = zones ? `${early}${shortened(zones.sentence)}.${i < 0 ? " Choose a point to see who votes for what." : ""}` : "";
     this.svg.setAttribute("aria-label", zones ? zones.sentence : "Lines of the machines");
   }
 
