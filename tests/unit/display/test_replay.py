@@ -280,3 +280,27 @@ def test_a_ground_has_a_field_for_each_step():
         np.testing.assert_allclose(given, true, rtol=2e-3)
         assert np.array_equal(np.sign(given), np.sign(true))
     assert data["table"] == trace.X.tolist()
+
+
+@pytest.mark.slow
+def test_browser_draws_the_regions_of_a_kernel_machine_and_of_pieces(tmp_path):
+    trace = run("xor", linsep.KernelPerceptron())
+
+    def scores(points, steps):
+        x, y = np.asarray(points).T
+        return np.stack([[-x * y + 0.1 * t] for t in steps])
+
+    ground = replay.Ground(points=trace.X, names=("u", "v"), scores=scores)
+    shown = in_browser(replay_page(trace, ground=ground), tmp_path, 1)
+    assert shown.count("<image ") == 1 and "data:image/png" in shown
+    assert shown.count("<polyline") == 3  # two arms of the border, and the curve of errors
+    square = [[-1, -1], [1, -1], [1, 1]]
+    pieces = replay.Ground(
+        points=trace.X,
+        names=("u", "v"),
+        scores=scores,
+        pieces=lambda box: [[0, square], [-2, square]],
+    )
+    shown = in_browser(replay_page(trace, ground=pieces), tmp_path, 1)
+    assert 'class="region"' in shown and 'fill="url(#many)"' in shown
+    assert "several classes" in shown

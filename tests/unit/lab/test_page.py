@@ -452,6 +452,8 @@ def test_noise_and_rows_held_out(lab):
     again = lab(page.js("location.hash").removeprefix("#"))
     told = "JSON.stringify([lab.state.table.X, lab.state.held, lab.heldNow().errors])"
     assert again.js(told) == page.js(told) and "held=8" in again.js("location.hash")
+    saved = page.js("lab._file('csv').then((found) => new TextDecoder().decode(found.bytes))")
+    assert len(saved.splitlines()) == 33  # all of them
     page.js("lab.setRows('test', 0)")
     page.settle()
     assert page.js("[lab.state.table.X.length, lab.state.held]") == [32, None]

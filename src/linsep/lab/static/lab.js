@@ -857,7 +857,8 @@ class Lab {
   }
 
   async _file(kind) {
-    const found = await this.ask("export", { task: taskOf(this.state), kind });
+    const rows = ["csv", "svmlight"].includes(kind) ? { table: wholeTable(this.state), picks: [] } : {};  // points are all of them, those held out too
+    const found = await this.ask("export", { task: taskOf({ ...this.state, ...rows }), kind });
     if (found.error) { this._note(found.error); return null; }
     return { ...found, bytes: Uint8Array.from(atob(found.data), (c) => c.charCodeAt(0)) };
   }
