@@ -176,7 +176,7 @@ def balanced(
 
     The exact factor makes the sum vanish exactly. The one computed differs from it, each entry
     from its exact multiple, by no more than the relative error given back. No entry grows. ``add``
-    is numpy's sum, or ``math.fsum``, which rounds once.
+    is numpy's sum, or ``rounded_once``.
     """
     plus, minus = float(add(alpha[positive])), float(add(alpha[~positive]))
     if min(plus, minus) == 0.0:

@@ -15,7 +15,6 @@ Kernel values are computed again from the rows; all rounding is bounded by |K_ij
 
 from __future__ import annotations
 
-import math
 from dataclasses import replace
 
 import numpy as np
@@ -24,7 +23,7 @@ from numpy.typing import NDArray
 from linsep.core.problem import Problem
 from linsep.kernels.base import Kernel
 from linsep.losses.logistic import best_shift
-from linsep.numerics.rounding import SUM, U
+from linsep.numerics.rounding import SUM, U, rounded_once
 from linsep.proofs import plain
 from linsep.proofs.feature_space import FeatureSpace, Sums
 from linsep.proofs.gap import balanced
@@ -68,7 +67,7 @@ def _two_classes(
         alpha = np.clip(np.nan_to_num(cost * plain.sigma(at)), 0.0, cost * (1 - 4 * U))
         slack = 0.0
         if problem.fit_intercept:
-            alpha, slack = balanced(alpha, y > 0, math.fsum)
+            alpha, slack = balanced(alpha, y > 0, rounded_once)
         pull = space.reach((alpha * y)[:, None], slack)
         low = max(best_multiple(entropy_below(alpha, cost, slack), pull), 0.0)
     return _told(space, m, squared, high, low, words)
@@ -133,7 +132,7 @@ def squares_sums(
                 errors = errors - (s * errors).sum(axis=0) / s.sum()
             dual, slack = s * errors, 0.0
             if problem.fit_intercept:
-                found = [balanced(np.abs(u), u > 0, math.fsum) for u in dual.T]
+                found = [balanced(np.abs(u), u > 0, rounded_once) for u in dual.T]
                 dual = np.sign(dual) * np.array([size for size, _ in found]).T
                 slack = max(error for _, error in found)
             products = dual * T

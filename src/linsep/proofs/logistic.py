@@ -36,7 +36,7 @@ from linsep.losses.logistic import (
     probability,
 )
 from linsep.numerics.cholesky import solved
-from linsep.numerics.rounding import SUM, U
+from linsep.numerics.rounding import SUM, U, rounded_once
 from linsep.proofs import plain
 from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.sharp import sharp_sums
@@ -137,7 +137,7 @@ def _dual_point(
     if intercept != "free":
         return alpha, 0.0
     few = problem.n <= LAST_DIGIT_ROWS  # then sums are rounded once
-    return balanced(alpha, sign > 0, math.fsum if few else np.sum)
+    return balanced(alpha, sign > 0, rounded_once if few else np.sum)
 
 
 def best_multiple(gain: float, squared: float) -> float:

@@ -7,7 +7,6 @@ column is summed by ``numerics/rounding.py``.
 
 from __future__ import annotations
 
-import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,7 +14,14 @@ from numpy.typing import NDArray
 
 from linsep.core.costs import SHARP_ENTRIES
 from linsep.core.problem import Problem
-from linsep.numerics.rounding import LOST, SPLITTABLE, U, split_product, sum_of_pairs
+from linsep.numerics.rounding import (
+    LOST,
+    SPLITTABLE,
+    U,
+    rounded_once,
+    split_product,
+    sum_of_pairs,
+)
 from linsep.proofs import plain
 
 Array = NDArray[np.float64]
@@ -49,13 +55,13 @@ def sharp_sums_of(matrix: Any, signs: Array, alpha: Array, *, free: bool) -> Sha
         return None
     rows, X, c = found
     sign = signs[rows]
-    total, heavy, share = math.fsum(c.tolist()), np.zeros(len(c), np.bool_), 0.0
+    total, heavy, share = rounded_once(c), np.zeros(len(c), np.bool_), 0.0
     if free:
-        extra = math.fsum((c * sign).tolist())
+        extra = rounded_once(c * sign)
         heavy = sign > 0 if extra > 0 else sign < 0
         if not heavy.any():
             return None
-        share = abs(extra) / math.fsum(c[heavy].tolist())  # to be taken off the heavier class
+        share = abs(extra) / rounded_once(c[heavy])  # to be taken off the heavier class
         total -= abs(extra)
     squared = 0.0
     for column in X.T:

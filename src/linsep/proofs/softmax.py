@@ -25,7 +25,6 @@ entropies are concave and not negative, H(t q) >= min_k t_yk H(q): with those of
 
 from __future__ import annotations
 
-import math
 from collections.abc import Callable
 from dataclasses import dataclass
 from functools import partial
@@ -40,7 +39,15 @@ from linsep.core.lanes import one_blas_thread
 from linsep.core.problem import Problem, against_rest, rows_of
 from linsep.errors import ProofError
 from linsep.losses.softmax import best_intercepts, circulation, flows, shares
-from linsep.numerics.rounding import LOST, SPLITTABLE, SUM, U, split_product, sum_of_pairs
+from linsep.numerics.rounding import (
+    LOST,
+    SPLITTABLE,
+    SUM,
+    U,
+    rounded_once,
+    split_product,
+    sum_of_pairs,
+)
 from linsep.proofs import plain
 from linsep.proofs.gap import Gap
 from linsep.proofs.logistic import centred
@@ -441,7 +448,7 @@ def sharp_softmax(
     for k in range(problem.K):
         rows = np.flatnonzero(alpha[k])
         c = alpha[k, rows]
-        V[k, -1] = math.fsum(c.tolist())
+        V[k, -1] = rounded_once(c)
         for j in range(problem.d):
             first, second = split_product(c, X[rows, j])
             V[k, j] = sum_of_pairs(first, second)

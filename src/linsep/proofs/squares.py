@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.costs import EXACT_ENTRIES, PRODUCT
+from linsep.core.costs import EXACT_ENTRIES, PRODUCT, SQUARES
 from linsep.core.limits import TimeUpError, given_up_after, tick
 from linsep.core.problem import Problem, reads, rows_of
 from linsep.core.protocol import Status, Witness
@@ -278,6 +278,8 @@ _PRODUCTS = 4  # times what the products of all columns take: all that is done w
 _SHARE = 16  # one of so many rows is taken for the least eigenvalue, where
 _ROWS = 8  # that leaves so many a column, and if it proves a gap of
 _ENOUGH = 1e-6
+_DRAWN = 4.5e-8  # seconds of a row that may be drawn,
+_WEIGHED = 3e-9  # and of an entry that is made ready for products
 _UNDERFLOW = 1e-300  # squared lengths from which products lose no more than rounding
 _ROUNDING = 1e-9  # relative gap of a ridge below which it is not looked for what rounding takes
 _PLAIN = 1e5  # length, in units of 1 / |column|, of weights that are not called large
@@ -326,7 +328,7 @@ def cost_bounds(
     """
     if not gram_fits(problem):
         return _cost_bounds(problem, A, T, now, basis, None)
-    if problem.n >= 2 * _SHARE * _ROWS * problem.width:
+    if problem.n >= 2 * _SHARE * _ROWS * problem.width and _sample_pays(problem):
         chosen = np.unique(sample(problem, problem.n // _SHARE)[0] % problem.n)  # long rows more
         some = rows_of(problem, chosen)  # often, none of them twice
         few = products(some)
@@ -337,6 +339,13 @@ def cost_bounds(
         if told and high - least <= _ENOUGH * high:
             return high, least, reach
     return _cost_bounds(problem, A, T, now, basis, problem.once(products))
+
+
+def _sample_pays(problem: Problem) -> bool:
+    """Whether to draw rows and to multiply these is less work than to multiply all."""
+    width = float(problem.width)
+    draw = _DRAWN + width * SQUARES
+    return draw < (1.0 - 1.0 / _SHARE) * width * (_WEIGHED + width * PRODUCT)
 
 
 def _cost_bounds(

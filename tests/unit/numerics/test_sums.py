@@ -2,12 +2,19 @@
 
 from __future__ import annotations
 
+import math
 from fractions import Fraction
 
 import numpy as np
 import pytest
 
-from linsep.numerics.rounding import LOST, SPLITTABLE, split_product, sum_of_pairs
+from linsep.numerics.rounding import (
+    LOST,
+    SPLITTABLE,
+    rounded_once,
+    split_product,
+    sum_of_pairs,
+)
 
 
 def numbers(seed, low, high):
@@ -35,3 +42,15 @@ def test_a_sum_that_cancels_is_rounded_once(seed):
     a, b = np.append(a, a), np.append(b, -b * (1 + 2.0**-40))
     true = sum(Fraction(u) * Fraction(v) for u, v in zip(a.tolist(), b.tolist()))
     assert sum_of_pairs(*split_product(a, b)) == float(true)
+
+
+@pytest.mark.parametrize("n", [3, 257, 5000])
+@pytest.mark.parametrize("spread", [0, 30, 300])
+def test_many_numbers_are_added_as_by_fsum(n, spread):
+    rng = np.random.default_rng(n + spread)
+    x = rng.normal(size=n) * 10.0 ** rng.uniform(-spread, min(spread, 100), size=n)
+    x[1::3] = -x[: len(x[1::3])]  # some cancel
+    for some in (x, np.abs(x), np.zeros(n), x[::-2]):
+        assert rounded_once(some) == math.fsum(some)
+    assert np.isnan(rounded_once(np.append(x, np.nan)))
+    assert rounded_once(np.append(x, np.inf)) == np.inf

@@ -13,7 +13,9 @@ from tests.unit.proofs import truth
 from tests.unit.proofs.truth import examples, tables
 
 import linsep
+from linsep.core import Problem
 from linsep.core.protocol import Witness
+from linsep.proofs import squares
 from linsep.proofs.squares import measure_squares, rational_squares, ridge_gap
 
 TAME = ("plain", "integers", "duplicates", "sparse", "float32", "zero rows")
@@ -174,3 +176,17 @@ def test_a_ridge_far_from_zero_is_bounded_closely(seed):
     assert Fraction(report.lower_bound) <= value(best)
     assert value(own) <= Fraction(report.objective)
     assert report.relative_gap < 1e-6
+
+
+@pytest.mark.parametrize(("d", "drawn"), [(6, False), (60, True)])
+def test_rows_are_drawn_where_that_is_less_work_than_all_products(d, drawn, monkeypatch):
+    rng = np.random.default_rng(d)
+    y = np.arange(20_000) % 2
+    problem = Problem(rng.normal(size=(20_000, d)) + y[:, None], y)
+    rows = []
+    made = squares.products
+    monkeypatch.setattr(squares, "products", lambda part: rows.append(part.n) or made(part))
+    a = linsep.LeastSquares().fit(problem.matrix, y)
+    rows.clear()
+    found = measure_squares(problem, Witness(problem.join(a.coef_, a.intercept_)))
+    assert found.relative_gap < 1e-9 and (rows[0] < problem.n) is drawn
