@@ -54,6 +54,11 @@ KEPT_KERNEL = 2e-10
 ADDITIVE = 5e-11
 """A summand of a value of an additive kernel."""
 
+ROW_DRAWN = 4.5e-8
+"""A row of those from which a proof may draw its sample, beside its sums of squares,"""
+ENTRY_WEIGHED = 3e-9
+"""and an entry of a row that is made ready for products."""
+
 # Compiling.
 PYTHON = 0.7e-6
 """An entry that is touched in Python,"""

@@ -18,7 +18,7 @@ import numpy as np
 import scipy.linalg
 from numpy.typing import NDArray
 
-from linsep.core.costs import EXACT_ENTRIES, PRODUCT, SQUARES
+from linsep.core.costs import ENTRY_WEIGHED, EXACT_ENTRIES, PRODUCT, ROW_DRAWN, SQUARES
 from linsep.core.limits import TimeUpError, given_up_after, tick
 from linsep.core.problem import Problem, reads, rows_of
 from linsep.core.protocol import Status, Witness
@@ -278,8 +278,6 @@ _PRODUCTS = 4  # times what the products of all columns take: all that is done w
 _SHARE = 16  # one of so many rows is taken for the least eigenvalue, where
 _ROWS = 8  # that leaves so many a column, and if it proves a gap of
 _ENOUGH = 1e-6
-_DRAWN = 4.5e-8  # seconds of a row that may be drawn,
-_WEIGHED = 3e-9  # and of an entry that is made ready for products
 _UNDERFLOW = 1e-300  # squared lengths from which products lose no more than rounding
 _ROUNDING = 1e-9  # relative gap of a ridge below which it is not looked for what rounding takes
 _PLAIN = 1e5  # length, in units of 1 / |column|, of weights that are not called large
@@ -344,8 +342,8 @@ def cost_bounds(
 def _sample_pays(problem: Problem) -> bool:
     """Whether to draw rows and to multiply these is less work than to multiply all."""
     width = float(problem.width)
-    draw = _DRAWN + width * SQUARES
-    return draw < (1.0 - 1.0 / _SHARE) * width * (_WEIGHED + width * PRODUCT)
+    draw = ROW_DRAWN + width * SQUARES
+    return draw < (1.0 - 1.0 / _SHARE) * width * (ENTRY_WEIGHED + width * PRODUCT)
 
 
 def _cost_bounds(
