@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 from linsep.cli.common import fold
-from linsep.cli.main import main
+from linsep.cli.main import _COMMANDS, main
 
 GRADES = "name,hours,sleep,grade\nJane,9,7,A\nSteve,1,9,F\nMary,3,8,F\nPeter,8,6,A\n"
 
@@ -234,13 +234,21 @@ def script(*argv, **options):
 @pytest.mark.timeout(120)
 def test_help_is_light():
     code = (
-        "import sys; from linsep.cli.main import main\n"
+        "import sys; from linsep.cli.main import _COMMANDS, main\n"
         "try: main(['--help'])\nexcept SystemExit: pass\n"
         "heavy = {'numba', 'sklearn', 'scipy', 'numpy', 'pandas'} & set(sys.modules)\n"
         "sys.exit(bool(heavy))"
     )
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=False)
     assert done.returncode == 0
+
+
+@pytest.mark.parametrize("command", ["", *_COMMANDS])
+def test_help_fits_into_80_columns(command, capsys, monkeypatch):
+    monkeypatch.setenv("COLUMNS", "80")
+    with pytest.raises(SystemExit):
+        main([*command.split(), "--help"])
+    assert not [line for line in capsys.readouterr().out.splitlines() if len(line) > 80]
 
 
 @pytest.mark.skipif(sys.platform == "win32", reason="signals")

@@ -459,8 +459,8 @@ def _columns(parser: argparse.ArgumentParser, *, weights: bool = True) -> None:
 def _streamed(parser: argparse.ArgumentParser) -> None:
     group = parser.add_argument_group(
         "data larger than memory",
-        "DATA may be a pattern in quotes, such as 'data/*.parquet', or a folder; it is then read "
-        "part by part, and so is a file with one of these options",
+        "DATA may be a pattern in quotes, such as 'data/*.parquet', or a folder; it is\n"
+        "then read part by part, and so is a file with one of these options.",
     )
     group.add_argument("--memory", metavar="SIZE", help="of the rows being read (256MB)")
     group.add_argument("--workers", type=_count, metavar="N", help="threads that read (all cores)")
