@@ -154,7 +154,8 @@ def least_line_cost(
     without, only a direction, or 0, which is wrong everywhere.
 
     >>> import numpy as np
-    >>> least_line_cost(np.array([-1.0, 1, 3]), np.array([False, True, False]), [1] * 3, offset=True)
+    >>> positive = np.array([False, True, False])
+    >>> least_line_cost(np.array([-1.0, 1, 3]), positive, [1] * 3, offset=True)
     (1, 0.0, -1.0)
     """
     total = sum(costs)
