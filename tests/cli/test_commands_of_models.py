@@ -148,8 +148,10 @@ def test_bash_completes_commands_options_and_algorithms(capsys):
 
 
 def test_labels_of_a_test_file_that_training_has_not_are_refused(tmp_path, capsys):
-    for name, labels in (("a.csv", "uv"), ("b.csv", "UV")):
+    for name, labels in (("a.csv", "uv"), ("b.csv", "st"), ("c.csv", "UV")):
         rows = "".join(f"{k},{k % 7},{labels[k % 2]}\n" for k in range(40))
         (tmp_path / name).write_text("a,b,y\n" + rows)
     assert main(["fit", str(tmp_path / "a.csv"), "--test", str(tmp_path / "b.csv")]) == 1
     assert "none is in both" in capsys.readouterr().err
+    assert main(["fit", str(tmp_path / "a.csv"), "--test", str(tmp_path / "c.csv")]) == 0
+    assert "'U' is taken for 'u'" in capsys.readouterr().err  # the same, written otherwise
