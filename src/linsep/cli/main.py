@@ -224,6 +224,20 @@ def _verify(command: argparse.ArgumentParser) -> None:
     command.add_argument(
         "--C", type=_cost, metavar="C", help="cost that LIBLINEAR or LIBSVM was given"
     )
+    command.add_argument(
+        "--standalone", action=_Program, nargs=0,
+        help="print a program that checks proofs and models without linsep, and end",
+    )  # fmt: skip
+
+
+class _Program(argparse.Action):
+    """Prints the checker that needs Python alone."""
+
+    def __call__(self, parser: argparse.ArgumentParser, *_: object) -> None:
+        from importlib.resources import files
+
+        print(files("linsep.proofs").joinpath("standalone.py").read_text("utf-8"), end="")
+        parser.exit()
 
 
 def _certify(command: argparse.ArgumentParser) -> None:
