@@ -23,6 +23,7 @@ import io
 import itertools
 import json
 import math
+import re
 import struct
 import sys
 from collections.abc import Callable, Iterator, Sequence
@@ -34,6 +35,8 @@ Row = tuple[list[float], str, float]
 Reading = Callable[[], Iterator[Row]]
 U = 2.0**-53
 AGREES, CHUNK, PRIME = 1e-9, 4096, 2_147_483_647
+DIGITS, WIDEST = 200_000, 1_000_000
+RATIO = re.compile(r"[+-]?[0-9]{1,200000}(/[0-9]{1,200000})?")
 KINDS = {"f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "b1": "?"}
 
 
@@ -111,6 +114,8 @@ def is_number(text: str) -> bool:
 
 def from_svmlight(path: str, width: int) -> Iterator[Row]:
     """Lines of ``label index:value``, indices from 1."""
+    if width > WIDEST:
+        raise Unknown(f"rows of {width} columns are too many for this program")
     with open(path, encoding="utf-8-sig") as file:
         for line in file:
             words = line.split("#")[0].split()
@@ -186,7 +191,7 @@ def check_verdict(told: dict[str, Any], rows: Reading) -> Iterator[str]:
         yield "separable: every row is strictly on its own side, in fractions"
         yield from margins(told, ahead, vectors)
         return
-    shares = [Fraction(m) for m in told["multipliers"]]
+    shares = [ratio(m) for m in told["multipliers"]]
     if min(shares, default=-1) < 0 or not any(shares):
         raise Wrong("the multipliers are not numbers >= 0, one of them larger")
     if any(vectors.sum(told["rows"], told["rivals"], shares)):
@@ -201,12 +206,19 @@ def check_verdict(told: dict[str, Any], rows: Reading) -> Iterator[str]:
         yield f"{some}: the rows left are combinations of some that cancel (modulo a prime)"
 
 
+def ratio(value: Any) -> Fraction:
+    """A number of a proof: "p/q", or a float. No exponents: those of a hostile file never end."""
+    if isinstance(value, str) and not RATIO.fullmatch(value):
+        raise Wrong(f"{value!r:.40} is no fraction")
+    return Fraction(value)
+
+
 def planes_of(told: dict[str, Any], *, free: bool) -> list[list[Fraction]]:
     """[w, b] of each class; of two classes their difference."""
     coef, offset = told["coef"], told["intercept"]
     coef = coef if isinstance(coef[0], list) else [coef]
     offset = offset if isinstance(offset, list) else [offset]
-    return [[*map(Fraction, w), Fraction(b) * free] for w, b in zip(coef, offset, strict=True)]
+    return [[*map(ratio, w), ratio(b) * free] for w, b in zip(coef, offset, strict=True)]
 
 
 class Least:
@@ -293,12 +305,12 @@ def margins(told: dict[str, Any], ahead: Least, vectors: Vectors) -> Iterator[st
         return
     low, high = told["margin"]
     w = ahead.planes[0][:-1]
-    if Fraction(low) ** 2 * sum(map(mul, w, w), Fraction(0)) > ahead.least**2:
+    if ratio(low) ** 2 * sum(map(mul, w, w), Fraction(0)) > ahead.least**2:
         raise Wrong(f"the plane's margin is below {low}")
     yield f"the margin is at least {low}"
     if not told["hull_rows"]:
         return
-    shares = [Fraction(v) for v in told["hull_weights"]]
+    shares = [ratio(v) for v in told["hull_weights"]]
     sides = [vectors.kept[row][1] for row in told["hull_rows"]]
     own = [sum((s for s, k in zip(shares, sides) if k == c), Fraction(0)) for c in (0, 1)]
     own = own if vectors.free else [sum(own, Fraction(0))] * 2
@@ -306,7 +318,7 @@ def margins(told: dict[str, Any], ahead: Least, vectors: Vectors) -> Iterator[st
         raise Wrong("the shares of the hulls are none")
     scaled = [s / own[k] for s, k in zip(shares, sides)]
     across = vectors.sum(told["hull_rows"], None, scaled)[: told["n_features"]]
-    if sum(map(mul, across, across)) > (4 if vectors.free else 1) * Fraction(high) ** 2:
+    if sum(map(mul, across, across)) > (4 if vectors.free else 1) * ratio(high) ** 2:
         raise Wrong(f"the points of the hulls are farther apart than {high} allows")
     yield f"the margin is at most {high}"
 
@@ -315,7 +327,7 @@ def spans(
     told: dict[str, Any], vectors: Vectors, others: Iterator[tuple[list[float], int, list[bool]]]
 ) -> None:
     """Rows with multipliers > 0 that cancel, and of which those not off the planes are made."""
-    shares = [Fraction(m) for m in told["span_multipliers"]]
+    shares = [ratio(m) for m in told["span_multipliers"]]
     rows, rivals = told["span_rows"], told["span_rivals"]
     if min(shares, default=1) <= 0 or any(vectors.sum(rows, rivals, shares)):
         raise Wrong("the rows of the span do not cancel with multipliers > 0")
@@ -541,6 +553,7 @@ def main(given: Sequence[str] | None = None) -> int:
     parser.add_argument("--target", help="the column of the labels")
     parser.add_argument("--weights", help="the column of the weights of rows")
     args = parser.parse_args(given)
+    sys.set_int_max_str_digits(DIGITS)
     try:
         with open(args.file, encoding="utf-8") as file:
             told = json.load(file, parse_constant=refuse)
@@ -557,7 +570,10 @@ def main(given: Sequence[str] | None = None) -> int:
     except (Unknown, OSError) as error:
         print(f"not checked: {error}")
         return 2
-    except (ArithmeticError, AttributeError, LookupError, TypeError, ValueError) as error:
+    except (
+        ArithmeticError, AttributeError, LookupError, MemoryError, RecursionError, TypeError,
+        ValueError, struct.error, csv.Error,
+    ) as error:  # fmt: skip
         print(
             f"DOES NOT HOLD: the file or the data cannot be read ({type(error).__name__}: {error})"
         )

@@ -209,7 +209,22 @@ def test_what_it_does_not_know_is_said(tmp_path, capsys):
         told = json.loads((tmp_path / "model.json").read_text())
         assert standalone.main(stored(tmp_path, X, y, told)) == 2
         assert "not checked" in capsys.readouterr().out
-    for text in ("", "[]", "{}", '{"format": "linsep-model"}', '{"format": "linsep-proof"}', "NaN"):
+    hostile = (
+        '{"format": "linsep-proof", "kernel": null, "separable": false, "quasi": null, '
+        '"classes": [0, 1, 2], "fit_intercept": true, "coef": null, "n_features": 3, '
+        '"n_samples": 60, "rows": [0], "rivals": [1], "span_rows": [], "hull_rows": [], '
+        '"multipliers": ["1e999999999"]}'
+    )
+    for text in (
+        hostile,
+        "[" * 100_000,
+        "",
+        "[]",
+        "{}",
+        '{"format": "linsep-model"}',
+        '{"format": "linsep-proof"}',
+        "NaN",
+    ):
         (tmp_path / "claim.json").write_text(text)
         assert standalone.main([str(tmp_path / "claim.json"), str(tmp_path / "rows.csv")]) == 1
 
