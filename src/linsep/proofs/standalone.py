@@ -35,7 +35,7 @@ Row = tuple[list[float], str, float]
 Reading = Callable[[], Iterator[Row]]
 U = 2.0**-53
 AGREES, CHUNK, PRIME = 1e-9, 4096, 2_147_483_647
-DIGITS, WIDEST = 200_000, 1_000_000
+DIGITS, WIDEST, EXACT = 200_000, 1_000_000, 20_000
 RATIO = re.compile(r"[+-]?[0-9]{1,200000}(/[0-9]{1,200000})?")
 KINDS = {"f4": "f", "f8": "d", "i1": "b", "i2": "h", "i4": "i", "i8": "q", "u1": "B", "b1": "?"}
 
@@ -369,7 +369,7 @@ class Machine:
         self.factors, self.alpha = told["factors"], told["alpha"]
         d = len(self.plane) - 1
         self.losses, self.n, self.held = [0.0], 0, 0
-        self.errors = 0
+        self.errors, self.unclear = 0, 0
         self.gain, self.mass, self.bend = ([0.0, 0.0] for _ in range(3))
         self.v, self.reach = ([[0.0] * d, [0.0] * d] for _ in range(2))
         self.kept: list[list[tuple[list[float], float]]] = [[], []]
@@ -382,11 +382,8 @@ class Machine:
         score = math.fsum((*terms, self.plane[-1]))
         off = 4 * U * (math.fsum(map(abs, terms)) + abs(score) + abs(self.plane[-1])) + 1e-290
         value = score if side else -score
-        if abs(score) <= off:
-            exact = sum(map(mul, map(Fraction, self.plane), map(Fraction, (*x, 1.0))), Fraction(0))
-            self.errors += weight > 0 and (exact if side else -exact) <= 0
-        else:
-            self.errors += weight > 0 and value < 0
+        self.errors += weight > 0 and value <= -off
+        self.unclear += weight > 0 and -off < value < off
         self.losses.append(cost * self.above(value - off))
         if self.alpha is not None:
             alpha = self.alpha.get(self.n, 0.0)
@@ -399,10 +396,7 @@ class Machine:
         self.n += 1
         if alpha > 0:
             self.kept[side].append((x, alpha))
-            gain = (
-                alpha if self.loss != "logistic" else entropy(alpha / cost) * cost - 99 * U * cost
-            )
-            self.gain[side] += gain
+            self.gain[side] += alpha if self.loss != "logistic" else entropy_below(alpha, cost)
             if self.loss == "squared_hinge":
                 self.bend[side] += alpha * alpha / (4 * cost)
         if len(self.kept[side]) >= CHUNK:
@@ -437,12 +431,25 @@ class Machine:
             self.v[side][j] += math.fsum(terms)
             self.reach[side][j] += math.fsum(map(abs, terms))
 
+    def in_fractions(self) -> list[float]:
+        """The entries of v of a small table, all rows of which are held back."""
+        exact = [[([Fraction(v) for v in x], Fraction(a)) for x, a in rows] for rows in self.kept]
+        mass = [sum((a for _, a in rows), Fraction(0)) for rows in exact]
+        least = min(mass) if self.free else None
+        v = [Fraction(0)] * (len(self.plane) - 1)
+        for side, rows in enumerate(exact):
+            t = (1 if side else -1) * (Fraction(1) if not least else least / mass[side])
+            for x, a in rows:
+                v = [s + t * a * value for s, value in zip(v, x)]
+        return [float(abs(s)) for s in v]
+
     def bounds(self) -> tuple[float, float]:
         """P from above, D from below; the heavier class is scaled down where that is asked for."""
+        d, w = len(self.plane) - 1, self.plane[:-1]
+        exact = self.in_fractions() if self.n < CHUNK and self.n * d <= EXACT else None
         for side in (0, 1):
             self.flush(side)
-        w = self.plane[:-1]
-        many = (8 + 2 * self.n // CHUNK + len(w)) * U
+        many = (8 + 2 * self.n // CHUNK + d) * U
         high = (0.5 * math.fsum(map(mul, w, w)) + math.fsum(self.losses)) * (1 + 16 * U + many)
         t, slack = [1.0, 1.0], many
         if self.free:
@@ -451,17 +458,22 @@ class Machine:
             t, slack = [min(1.0, min(self.mass) / m) for m in self.mass], 4 * many
         gain = sum(map(mul, t, self.gain)) * (1 - slack - (self.n + 8) * U)
         bend = sum(s * s * b for s, b in zip(t, self.bend)) * (1 + 2 * slack + (self.n + 8) * U)
-        v = [abs(t[1] * p - t[0] * m) + slack * (t[1] * a + t[0] * b)
-             for p, m, a, b in zip(self.v[1], self.v[0], self.reach[1], self.reach[0])]  # fmt: skip
+        sums = zip(self.v[1], self.v[0], self.reach[1], self.reach[0])
+        rough = (abs(t[1] * p - t[0] * m) + slack * (t[1] * a + t[0] * b) for p, m, a, b in sums)
+        v = list(rough) if exact is None else exact
         pull = math.fsum(map(mul, v, v)) * (1 + 8 * U) + 2 * bend
         s = min(1.0, gain / pull) if pull > 0 else 1.0  # s a is as good for every s in [0, 1]
         low = s * gain - 0.5 * s * s * pull
         return high * (1 + 8 * U), max(low - 16 * U * s * gain, 0.0)
 
 
-def entropy(p: float) -> float:
-    """Of a coin."""
-    return -p * math.log(p) - (1 - p) * math.log1p(-p) if 0 < p < 1 else 0.0
+def entropy_below(alpha: float, cost: float) -> float:
+    """At most cost times the entropy of alpha / cost."""
+    p = alpha / cost
+    if not 0 < p < 1:
+        return 0.0
+    yes, no = math.log(p), math.log1p(-p)
+    return cost * ((-p * yes - (1 - p) * no) * (1 - 32 * U) - 8 * U * p * abs(yes - no))
 
 
 def check_model(told: dict[str, Any], rows: Reading) -> Iterator[str]:
@@ -482,7 +494,7 @@ def check_model(told: dict[str, Any], rows: Reading) -> Iterator[str]:
         room = AGREES * abs(high)
         if high > stated + room or low < bound - room:
             raise Wrong(f"{line}; stated are {stated!r} and {bound!r}")
-        if machine.errors != one["told"]["errors"]:
+        if not 0 <= one["told"]["errors"] - machine.errors <= machine.unclear:
             raise Wrong(f"{machine.errors} errors, stated are {one['told']['errors']}")
         yield f"{line}: within {(high - low) / high if high > 0 else 0.0:.2g} of the best possible"
 

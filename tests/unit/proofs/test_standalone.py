@@ -153,7 +153,7 @@ def test_models_hold_and_forged_ones_do_not(name, K, streamed, tmp_path, capsys)
     part = certificate["parts"][-1] if certificate["parts"] else certificate
     for field, factor in (("objective", 1 - 1e-6), ("lower_bound", 1 + 1e-2), ("errors", 0)):
         kept = part[field]
-        part[field] = kept * factor if factor else kept + 1
+        part[field] = kept * factor if factor else kept + 99  # a few may lie on the plane
         assert standalone.main(stored(tmp_path, X, y, told, weight)) == 1, field
         part[field] = kept
     kept = told["params"]["C"]
@@ -168,9 +168,12 @@ def test_models_hold_and_forged_ones_do_not(name, K, streamed, tmp_path, capsys)
 
 @pytest.mark.parametrize("loss", ["hinge", "squared_hinge"])
 @pytest.mark.parametrize("free", [True, False])
+@pytest.mark.parametrize("small", [True, False])
 @pytest.mark.parametrize("seed", range(3))
-def test_bounds_are_true_in_fractions(loss, free, seed):
+def test_bounds_are_true_in_fractions(loss, free, small, seed, monkeypatch):
     """Whatever weights and dual variables are given, and however large the numbers are."""
+    if not small:  # as of large tables, in pieces
+        monkeypatch.setattr(standalone, "CHUNK", 16)
     rng = np.random.default_rng(seed)
     X = rng.normal(size=(40, 3)) * [1.0, 1e3, 1e-3] + [0.0, 1e5, 0.0]
     side, C = rng.integers(0, 2, 40), 0.3
@@ -199,7 +202,8 @@ def test_bounds_are_true_in_fractions(loss, free, seed):
     gain = sum(a)
     share = min(Fraction(1), gain / (pull + bend))
     dual = share * gain - share**2 * (pull + bend) / 2
-    assert dual * (1 - Fraction(1, 10**6)) <= Fraction(low) <= dual
+    room = Fraction(1, 10**12) if small else Fraction(1, 10**6)
+    assert dual * (1 - room) <= Fraction(low) <= dual
 
 
 def test_what_it_does_not_know_is_said(tmp_path, capsys):
