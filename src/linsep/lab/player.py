@@ -150,9 +150,8 @@ def _table(told: dict[str, Any]) -> Table:
 
 
 def _labels(classes: list[Any]) -> NDArray[Any]:
-    """Labels of classes as an array: whole numbers as such, anything mixed as text."""
-    plain = [value for value in classes if type(value) in (int, float, str)]
-    if len(plain) == len(classes) and len({type(value) for value in plain}) == 1:
+    """Labels of classes as an array: whole numbers as such, others and anything mixed as text."""
+    if all(type(value) in (int, float) and float(value).is_integer() for value in classes):
         return np.asarray(classes)
     return np.asarray([str(value) for value in classes])
 
@@ -164,7 +163,8 @@ def table_message(table: Table) -> dict[str, Any]:
     if len(labels) > MOST_CLASSES:
         raise DataError(
             f"{table.name or 'the table'} has {len(labels)} classes; the lab shows at most "
-            f"{MOST_CLASSES}. Give --positive CLASS, or fewer classes."
+            f"{MOST_CLASSES}. Join some of them, or take one against the rest: "
+            "linsep lab FILE --positive CLASS."
         )
     if len(X) > MOST_ROWS or X.shape[1] > MOST_FEATURES:
         raise DataError(

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 import tempfile
 from collections.abc import Callable
+from dataclasses import replace
 from functools import cache
 from importlib.util import find_spec
 from pathlib import Path
@@ -54,11 +55,11 @@ def table_of_bytes(data: bytes, name: str) -> dict[str, Any]:
         os.unlink(path)
     if not found.y.size:
         raise DataError(f"{name} has no labels; the last column is the class of a row.")
-    message = table_message(found)
     title = Path(name).name.split(".")[0]
+    message = table_message(replace(found, name=title))
     shape = f"{count(len(message['X']), 'row')}, {count(len(message['features']), 'feature')}"
     notes = found.notes.replace(path, name)
-    return message | {"name": title, "notes": f"{shape}. {notes}".strip()}
+    return message | {"notes": f"{shape}. {notes}".strip()}
 
 
 def _read(path: str) -> Table:

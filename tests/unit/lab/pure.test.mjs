@@ -7,12 +7,23 @@ const { beside, hullOf, levels, lineInBox, ratio, rounded, turned, unpacked } = 
 const { contour } = await import(new URL("../../display/static/field.js", home));
 const { chosenOf, decodeState, encodeState, flagsOf, freshState, markOf, nextLabel, readFlags, taskOf, Undo, withRows } = await import(new URL("state.js", home));
 const { wrapped } = await import(new URL("export.js", home));
-const { logTicks } = await import(new URL("../../display/static/plot.js", home));
+const { logTicks, tickNames, ticks } = await import(new URL("../../display/static/plot.js", home));
 
 test("a logarithmic axis has powers of ten, or round numbers within one", () => {
   assert.deepEqual(logTicks(-10.2, 0.3, 3).map((t) => t[1]), ["1e−10", "1e−6", "0.01"]);
   assert.deepEqual(logTicks(0.26, 0.74, 3).map((t) => t[1]), ["2", "4"]);
   for (const [place, name] of logTicks(0.26, 0.74, 3)) assert.ok(Math.abs(10 ** place - Number(name)) < 1e-9);
+});
+
+test("names of ticks differ, are short, and the axis says what they leave out", () => {
+  for (const [low, high] of [[-1, 4], [1e6, 1e6 + 3], [-2e-12, 3e-12], [-1e9, 2e9], [12340.5, 12341], [-0.02, 0.001]]) {
+    const all = ticks(low, high, 5), { names, more } = tickNames(all);
+    assert.equal(new Set(names).size, all.length);
+    assert.ok(names.every((name) => name.length < 8), names.join());
+    const [, sign, off] = / ([−+]) ([\d.]+)/.exec(more) ?? [0, "−", 0], power = Number(/in (1e.*)/.exec(more)?.[1].replace("−", "-") ?? 1);
+    names.forEach((name, k) => assert.ok(Math.abs(Number(name.replace("−", "-")) * power + (sign === "−" ? 1 : -1) * Number(off) - all[k]) < 1e-6 * (high - low), `${name}${more}`));
+  }
+  assert.deepEqual(tickNames([0, 0.5, 1]), { names: ["0", "0.5", "1"], more: "" });
 });
 
 test("a long line is cut between words, and nothing of it is lost", () => {

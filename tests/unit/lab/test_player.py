@@ -274,6 +274,9 @@ def test_files_that_cannot_be_read_are_a_sentence_without_a_path():
         with pytest.raises(LinsepError) as error:
             table_of_bytes(data, name)
         assert "/tmp" not in str(error.value)
+    many = "x,y\n" + "\n".join(f"{k},c{k}" for k in range(11)) + "\n"
+    with pytest.raises(LinsepError, match="^many has 11 classes"):
+        table_of_bytes(many.encode(), "many.csv")
 
 
 # -- messages are checked --------------------------------------------------------------------------
@@ -322,7 +325,7 @@ def test_players_are_kept_for_a_while_and_no_longer():
 
 
 def test_labels_of_any_kind_keep_their_place():
-    for classes in ([-1, 1], ["b", "a"], [1, "one"], [2.0, 1.0], [3, 1, 2]):
+    for classes in ([-1, 1], ["b", "a"], [1, "one"], [2.0, 1.0], [3, 1, 2], [3.5, 7.25]):
         K = len(classes)
         rows = [[10.0 * k + i, float(i)] for k in range(K) for i in range(3)]
         y = [k for k in range(K) for _ in range(3)]

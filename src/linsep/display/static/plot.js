@@ -49,6 +49,16 @@ export function ticks(low, high, count) {
   return out;
 }
 
+// Names of ticks that tell them apart and are short, and what the name of the axis says beside them:
+// what was taken off all values, or the power of ten that they are told in.
+export function tickNames(values) {
+  const most = Math.max(...values.map(Math.abs)), step = values.length > 1 ? values[1] - values[0] : most;
+  const from = step < 1e-4 * most ? Number(values[0].toPrecision(12)) : 0, size = from ? values.at(-1) - from : most;
+  const power = size > 0 && (size < 1e-3 || size >= 1e6) ? Math.floor(Math.log10(size)) : 0;
+  const off = from ? ` ${from > 0 ? "−" : "+"} ${Math.abs(from)}` : "";
+  return { names: values.map((v) => show((v - from) / 10 ** power)), more: off + (power ? `, in 1e${power}`.replace("-", "−") : "") };
+}
+
 // Places and names of the ticks of a logarithmic axis from 10^low to 10^high: powers of ten, or
 // round numbers where no two powers fit in.
 export function logTicks(low, high, count) {

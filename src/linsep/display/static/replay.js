@@ -86,16 +86,13 @@ function setUpPlane() {
   make(make(svg, "clipPath", { id: "inside" }), "rect", frame);
   view.under = make(svg, "g", { "clip-path": "url(#inside)" });
   make(svg, "rect", { ...frame, class: "axis" });
-  for (const v of ticks(box.x0, box.x1, 8)) {
-    make(svg, "text", { x: view.x(v), y: H - pad.b + 16, "text-anchor": "middle" }, show(v));
-  }
-  make(svg, "text", { x: (W + pad.l) / 2, y: H - 6, "text-anchor": "middle" }, data.axes[0]);
+  const across = ticks(box.x0, box.x1, 8), up = ticks(box.y0, box.y1, 6), [told, toldUp] = [across, up].map(tickNames);
+  across.forEach((v, k) => make(svg, "text", { x: view.x(v), y: H - pad.b + 16, "text-anchor": "middle" }, told.names[k]));
+  make(svg, "text", { x: (W + pad.l) / 2, y: H - 6, "text-anchor": "middle" }, data.axes[0] + told.more);
   if (!data.flat) {
-    for (const v of ticks(box.y0, box.y1, 6)) {
-      make(svg, "text", { x: pad.l - 6, y: view.y(v) + 4, "text-anchor": "end" }, show(v));
-    }
+    up.forEach((v, k) => make(svg, "text", { x: pad.l - 6, y: view.y(v) + 4, "text-anchor": "end" }, toldUp.names[k]));
     make(svg, "text", { x: 12, y: H / 2, transform: `rotate(-90 12 ${H / 2})`, "text-anchor": "middle" },
-      data.axes[1]);
+      data.axes[1] + toldUp.more);
   } else {
     make(svg, "line", { x1: pad.l, x2: W - pad.r, y1: view.y(0), y2: view.y(0), class: "axis" });
   }

@@ -4,6 +4,7 @@ import { el } from "./widgets.js";
 
 const SHAPE = { h: 118, l: 52, r: 12, t: 8, b: 20 };
 const BOUNDS = ["lower bound of the margin", "upper bound of the margin"];
+const brief = (v) => (show(v).length > 7 ? Number(v.toPrecision(3)).toExponential().replace("e+", "e").replaceAll("-", "−") : show(v));
 const MACHINE = ["objective", "no model has less than"];
 
 export class Curves {
@@ -67,7 +68,7 @@ export class Curves {
       if (!(high - low > 1e-6 * Math.abs(high))) [low, high] = [low - 0.5, low + 0.5];
       const x = (t) => SHAPE.l + (total < 2 ? 0.5 : t / (total - 1)) * (width - SHAPE.l - SHAPE.r);
       const y = (v) => SHAPE.h - SHAPE.b - (scale(v) - low) / (high - low) * (SHAPE.h - SHAPE.t - SHAPE.b);
-      const marks = family.log ? logTicks(low, high, 3) : ticks(low, high, 3).filter((t) => (!family.whole || Number.isInteger(t))).map((v) => [v, show(v)]);
+      const marks = family.log ? logTicks(low, high, 3) : ticks(low, high, 3).filter((t) => (!family.whole || Number.isInteger(t))).map((v) => [v, brief(v)]);
       for (const [v, name] of marks) {
         const py = SHAPE.h - SHAPE.b - (v - low) / (high - low) * (SHAPE.h - SHAPE.t - SHAPE.b);
         make(svg, "line", { x1: SHAPE.l, x2: width - SHAPE.r, y1: py, y2: py, class: "axis" });

@@ -1,5 +1,5 @@
 // The plane of the data: points that can be added, dragged and removed, regions, boundary, normal.
-import { around, clip, colour, make, marker, show, ticks } from "./plot.js";
+import { around, clip, colour, make, marker, tickNames, ticks } from "./plot.js";
 import { borders, coloursOf, contour, fieldImage } from "./field.js";
 import { beside, hullOf, lineInBox, rounded, unpacked } from "./algebra.js";
 import { el } from "./widgets.js";
@@ -26,10 +26,11 @@ export function chart(svg, width, height, box, names, { equal = true, title = ""
   const under = make(svg, "g", { "clip-path": `url(#${id})` });
   const grid = make(svg, "g", { class: "grid", "aria-hidden": "true" });
   make(svg, "rect", { ...frame, class: "axis" });
-  for (const v of ticks(box.x0, box.x1, Math.max(2, w / 70))) make(grid, "text", { x: x(v), y: height - PAD.b + 15, "text-anchor": "middle" }, show(v));
-  for (const v of ticks(box.y0, box.y1, Math.max(2, h / 55))) make(grid, "text", { x: PAD.l - 5, y: y(v) + 4, "text-anchor": "end" }, show(v));
-  make(grid, "text", { x: PAD.l + w / 2, y: height - 4, "text-anchor": "middle", class: "name" }, names[0]);
-  if (names[1]) make(grid, "text", { x: 11, y: PAD.t + h / 2, transform: `rotate(-90 11 ${PAD.t + h / 2})`, "text-anchor": "middle", class: "name" }, names[1]);
+  const across = ticks(box.x0, box.x1, Math.max(2, w / 70)), up = ticks(box.y0, box.y1, Math.max(2, h / 55)), [told, toldUp] = [across, up].map(tickNames);
+  across.forEach((v, k) => make(grid, "text", { x: x(v), y: height - PAD.b + 15, "text-anchor": "middle" }, told.names[k]));
+  up.forEach((v, k) => make(grid, "text", { x: PAD.l - 5, y: y(v) + 4, "text-anchor": "end" }, toldUp.names[k]));
+  make(grid, "text", { x: PAD.l + w / 2, y: height - 4, "text-anchor": "middle", class: "name" }, names[0] + told.more);
+  if (names[1]) make(grid, "text", { x: 11, y: PAD.t + h / 2, transform: `rotate(-90 11 ${PAD.t + h / 2})`, "text-anchor": "middle", class: "name" }, names[1] + toldUp.more);
   const marks = make(svg, "g"), over = make(svg, "g", { "clip-path": `url(#${id})`, class: "over" });
   const back = (px, py) => [box.x0 + (px - PAD.l) / w * (box.x1 - box.x0), box.y0 + (height - PAD.b - py) / h * (box.y1 - box.y0)];
   return { svg, box, x, y, back, under, over, marks, ground, width, height, frame, limits: [box.x0, box.x1, box.y0, box.y1] };
