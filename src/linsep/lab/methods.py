@@ -22,7 +22,8 @@ class Setting:
     name: str
     label: str
     kind: str
-    """choice, log (a slider of powers), number, whole, flag, or start (weights, offset last)."""
+    """choice, log (a slider of powers), number, whole, flag, start (weights, offset last) or list
+    (a number for each row)."""
     default: Any = None
     values: tuple[str, ...] = ()
     low: float = 0.0
@@ -40,6 +41,7 @@ class Setting:
             "whole": whole(0, 2**31 - 1),
             "flag": truth,
             "start": either(nothing, word("random"), listed(real())),
+            "list": either(nothing, listed(real(0.0))),
         }
         if self.endless and value == "inf":
             return math.inf
@@ -150,6 +152,9 @@ _OFFSET = Setting(
 )
 _SEED = Setting("random_state", "seed", "whole", 0, help="of random orders and starts")
 _START = Setting("start", "start", "start", None, help="weights to start from, the offset last")
+_TARGETS = Setting(
+    "targets", "targets b", "list", None, help="what a·z should be, a number for each row"
+)
 _C = Setting("C", "C", "log", 1.0, low=1e-3, high=1e4, endless=True, help="cost of the losses")
 _KERNEL = (
     Setting("kernel", "kernel", "choice", "rbf", ("rbf", "poly", "linear")),
@@ -189,11 +194,11 @@ METHODS = (
     Method(
         "least-squares", "Least squares, gradient", "LeastSquares",
         (Setting("eta", "rate η", "number", None, help="empty: the largest rate that is safe"),
-         _START, _OFFSET),
+         _TARGETS, _START, _OFFSET),
         {"solver": "gradient"}, "Squares", "cost", "a ← a − η Yᵀ(Ya − b)",
     ),
     Method(
-        "least-squares-exact", "Least squares, exact", "LeastSquares", (_OFFSET,),
+        "least-squares-exact", "Least squares, exact", "LeastSquares", (_TARGETS, _OFFSET),
         {"solver": "exact"}, "Squares", "cost", "a = Y⁺ b", steps=False,
     ),
     Method(
@@ -201,7 +206,7 @@ METHODS = (
         (
             Setting("eta", "rate η", "number", None, help="empty: chosen from the rows"),
             Setting("order", "order", "choice", "cyclic", ("cyclic", "shuffle", "random")),
-            _START, _OFFSET, _SEED,
+            _TARGETS, _START, _OFFSET, _SEED,
         ),
         {"solver": "widrow-hoff"}, "Squares", "cost", "a ← a − η z (z·a − b)",
     ),

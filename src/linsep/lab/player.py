@@ -723,8 +723,9 @@ class Player:
         u, v = np.meshgrid(np.linspace(x0, x1, points), np.linspace(y0, y1, points))
         A = np.tile(np.asarray(at, dtype=np.float64), (u.size, 1))
         A[:, axes[0]], A[:, axes[1]] = u.ravel(), v.ravel()
-        words = kind.words
-        losses = kind().of_values((A @ Z.T).ravel()).reshape(len(A), -1).sum(axis=1)
+        words, aims = kind.words, settings.get("targets")
+        criterion = kind() if aims is None else linsep.criteria.Squares(np.tile(aims, len(A)))
+        losses = criterion.of_values((A @ Z.T).ravel()).reshape(len(A), -1).sum(axis=1)
         if C is not None and math.isfinite(C):
             losses = 0.5 * (A[:, :-1] ** 2).sum(axis=1) + C * losses
             words = f"|w|²/2 + C times the {kind.words}"

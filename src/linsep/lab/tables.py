@@ -108,6 +108,25 @@ def _ring() -> Table:
     )  # fmt: skip
 
 
+def _listed(name: str, X: list[list[float]], y: list[int], notes: str) -> Table:
+    names = tuple(f"x{j + 1}" for j in range(len(X[0])))
+    return Table(X=np.array(X), y=np.array(y), feature_names=names, name=name, notes=notes)
+
+
+def _interval() -> Table:
+    rng = np.random.default_rng(5)
+    x = np.unique(rng.uniform(-1.5, 1.5, 120).round(2))
+    rng.shuffle(x)
+    f = -0.12 - 1.5 * x + 3.12 * x**2
+    x = x[np.abs(f) > 0.12]
+    inside = -0.12 - 1.5 * x + 3.12 * x**2 < 0
+    x = np.concatenate([x[inside][:7], x[~inside][:13]])
+    return _listed(
+        "an interval", x[:, None].tolist(), [-1] * 7 + [1] * 13,
+        "One class between two parts of the other: no point separates them, x1, x1**2 - 1 does.",
+    )  # fmt: skip
+
+
 def _close() -> Table:
     rng = np.random.default_rng(0)
     X = rng.uniform([0, 0], [4, 3], size=(60, 2)).round(2)
@@ -144,8 +163,17 @@ DRAWN: tuple[Callable[[], Table], ...] = (
     _ring,
     _corners,
     _arms,
+    lambda: _listed(
+        "two points", [[1.0, 2.0], [2.0, 1.0]], [1, -1],
+        "From weights 0 and through the origin the perceptron errs once on each, and is done.",
+    ),
+    lambda: _listed(
+        "points on a line", [[-1.4], [2.1], [-0.6], [1.2], [-2.0], [0.5], [1.7], [-0.9]],
+        [-1, 1, -1, 1, -1, 1, 1, -1], "One feature, separable.",
+    ),
+    _interval,
     lambda: _blobs("three classes", [(0.0, 1.8), (1.8, -1.0), (-1.8, -1.0)], 0.55, 9),
     lambda: _blobs(
         "five classes", [(0, 2.6), (2.5, 0.8), (1.5, -2), (-1.5, -2), (-2.5, 0.8)], 0.5, 8
     ),
-)
+)  # fmt: skip

@@ -6,13 +6,23 @@ const home = new URL("../../../src/linsep/lab/static/", import.meta.url);
 const { beside, hullOf, levels, lineInBox, ratio, rounded, turned, unpacked } = await import(new URL("algebra.js", home));
 const { contour } = await import(new URL("../../display/static/field.js", home));
 const { chosenOf, decodeState, encodeState, flagsOf, freshState, markOf, nextLabel, readFlags, taskOf, Undo, withRows } = await import(new URL("state.js", home));
-const { wrapped } = await import(new URL("export.js", home));
+const { placed, wrapped } = await import(new URL("export.js", home));
 const { logTicks, tickNames, ticks } = await import(new URL("../../display/static/plot.js", home));
 
 test("a logarithmic axis has powers of ten, or round numbers within one", () => {
   assert.deepEqual(logTicks(-10.2, 0.3, 3).map((t) => t[1]), ["1e−10", "1e−6", "0.01"]);
   assert.deepEqual(logTicks(0.26, 0.74, 3).map((t) => t[1]), ["2", "4"]);
   for (const [place, name] of logTicks(0.26, 0.74, 3)) assert.ok(Math.abs(10 ** place - Number(name)) < 1e-9);
+});
+
+test("items of a legend stand in rows, one beside the other and within the picture", () => {
+  const words = ["0", "1", "w·x + b = 0", "before this step", "wrong side", "rows that prove it"], { places, rows } = placed(words, 300);
+  assert.equal(rows, 1 + Math.max(...places.map((p) => p[1])));
+  places.forEach(([x, row], k) => {
+    assert.ok(x + 34 + 6.4 * words[k].length <= 300);
+    if (k && places[k - 1][1] === row) assert.ok(x > places[k - 1][0] + 6.4 * words[k - 1].length);
+  });
+  assert.deepEqual(placed([], 300), { places: [], rows: 0 });
 });
 
 test("names of ticks differ, are short, and the axis says what they leave out", () => {

@@ -230,6 +230,39 @@ def test_a_page_for_a_set_of_the_menu_names_it(chromium):
         served.close()
 
 
+def test_rows_are_reflected_by_a_slider(lab):
+    page = lab("set=points on a line&view=reflected&t=2")
+    X, y = (np.array(page.js(f"lab.state.table.{part}")) for part in "Xy")
+    signs = 2 * y - 1
+    for turn, sides in ((0, np.ones_like(signs)), (1, signs)):
+        slider = page.page.get_by_label("from the rows as they are to reflected ones")
+        slider.fill(str(turn))
+        page.settle()
+        Z = np.column_stack([X, np.ones(len(X))]) * sides[:, None]
+        np.testing.assert_array_equal(page.js("lab.second._augmented(lab.second.turn)"), Z)
+    assert "a·z > 0" in page.page.locator(".second-panel .quiet").inner_text()
+    assert (Z @ page.js("lab.rawWeights()") > 0).all()
+
+
+def test_targets_go_with_their_rows(lab):
+    page = lab("set=mse-2&m=least-squares-exact")
+    field = page.page.get_by_label("targets b: a number for each row")
+    field.fill("1 1 1 10")
+    field.press("Enter")
+    page.settle()
+    table = linsep.data.load("mse-2")
+    model = linsep.LeastSquares(targets=[1, 1, 1, 10]).fit(table.X, table.y)
+    assert page.js("lab.rawWeights()") == [*model.coef_[0].tolist(), model.intercept_[0]]
+    page.page.locator(".data-plane .mark").nth(0).focus()
+    page.key("Delete")
+    assert page.js("lab.state.settings.targets") == [1, 1, 10] and page.js("lab.error") == ""
+    page.key("z")
+    assert page.js("lab.state.settings.targets") == [1, 1, 1, 10]
+    page.page.get_by_label("Data", exact=True).select_option("mse-1")
+    page.settle()
+    assert field.input_value() == "" and page.js("lab.state.settings") == {}
+
+
 VIEWS = [
     ("set=mse-1&view=weights&t=4", ".solution, .edge"),
     ("set=mse-1&m=least-squares&view=cost&t=3", ".contour"),
@@ -237,6 +270,10 @@ VIEWS = [
     ("set=mse-1&m=kozinec&s=%7B%22space%22%3A%22augmented%22%7D&view=hulls&t=1", ".normal"),
     ("set=xor-01&view=hulls", ".common"),
     ("set=mse-1&view=loss&t=2", ".loss"),
+    ("set=mse-1&view=reflected&t=15", ".cut"),
+    ("set=points on a line&view=reflected&t=2", ".solution"),
+    ("set=an interval&l=x1, x1**2 - 1&view=lift&t=9", ".line"),
+    ("set=two clouds that meet&m=logistic-newton&view=probability&t=2", ".slack"),
     ("set=ring&l=x1, x2, x1**2 %2B x2**2&view=lift&t=8", ".cut"),
     ("set=three classes&m=one-vs-rest&view=regions", ".machine"),
     ("set=xor&m=kernel-svm&s=%7B%22kernel%22%3A%22poly%22%7D&view=gram&t=3", ".cell"),
@@ -286,6 +323,9 @@ def test_slides_of_a_lecture_in_their_order(lab):
     page.settle()
     assert LECTURES[-1]["slides"][1]["title"] in page.page.locator(".slide").inner_text()
     assert "at the end: every row" in page.page.locator(".fit-text").inner_text()  # not of step 0
+    page.js("lab.slide('000', 2)")
+    page.settle()
+    assert page.js("[lab.errorsNow().length, lab.heldNow().errors.at(-1).length > 2]") == [0, True]
     for slide in ("3", "4"):  # the one rule, then the other
         page.js("k => lab.slide('004', Number(k))", slide)
         page.settle()
@@ -323,6 +363,9 @@ def test_exports(lab, tmp_path):
         got[label] = path
     svg = got["Data space as SVG"].read_text()
     assert svg.startswith("<svg") and "Support vector machine, mse-1" in svg and "var(" not in svg
+    for word in ("class 1", "street, f = ±1", "support, by size of α"):  # the legend
+        assert f">{word}</text>" in svg
+    assert page.page.get_by_role("button", name="Curve of rows on the wrong side as PNG").count()
     assert got["Data space as PNG"].read_bytes().startswith(b"\x89PNG")
     table = linsep.data.read(got["Points as CSV"])
     model = linsep.load(got["Model file"])

@@ -94,7 +94,7 @@ export class Curves {
       };
       svg.addEventListener("pointerdown", (e) => { svg.setPointerCapture(e.pointerId); seek(e); });
       svg.addEventListener("pointermove", (e) => { if (e.buttons) seek(e); });
-      this.panels.push({ svg, x, y, now, dots, tells, lines: family.lines, log: family.log });
+      this.panels.push({ svg, title: family.title, x, y, now, dots, tells, lines: family.lines, log: family.log });
     }
   }
 }

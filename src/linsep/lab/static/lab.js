@@ -368,12 +368,13 @@ class Lab {
   // -- changes ---------------------------------------------------------------------------------
 
   // The rows as they are, with what they came from: what undo brings back.
-  _rows() { const { table, set, clean, held, noise, test } = this.state; return clone({ table, set, clean, held, noise, test }); }
+  _rows() { const { table, set, clean, held, noise, test, settings } = this.state; return clone({ table, set, clean, held, noise, test, targets: settings.targets ?? null }); }
   keepForUndo() { this.undo.keep(this._rows()); }
 
   changed({ fit = false } = {}) {
     this._halt();
     this.phase = 2;
+    this._targets((b) => (b.length === this.state.table.X.length ? b : null));
     if (fit && this.plane) this.plane.box = null;
     const same = this.run && this.run.n === this.state.table.X.length && this.shape === this.state.table.features.join();
     if (!same || fit) { this.run = null; this.verdict = null; this.zones = null; this.runId += 1; }
@@ -385,6 +386,9 @@ class Lab {
   }
 
   _edited() { this.state.picks = []; this._own(); this.changed(); }
+
+  // Targets, a number for each row, go with the rows; those of other rows are none.
+  _targets(change) { const { targets, ...others } = this.state.settings, kept = targets && change(targets); if (targets) this.state.settings = kept ? { ...others, targets: kept } : others; }
 
   // From here on the rows are those of the page: no set, and no noise that could be taken away.
   _own() { Object.assign(this.state, { set: "", clean: null, noise: 0 }); this.dataMenu.value = ""; }
@@ -402,6 +406,7 @@ class Lab {
   load(table, set = "") {
     this.keepForUndo();
     this._note("");
+    this._targets(() => null);
     Object.assign(this.state, { table: clone(table), set, clean: null, held: null, noise: 0, test: 0, step: 0, opens: true, picks: [] });
     this.dataMenu.value = set;
     this.state.axes = null;
@@ -416,6 +421,7 @@ class Lab {
     table.X.push(this.unproject(at));
     table.y.push(other ? (this.klass + 1) % table.classes.length : this.klass);
     if (table.rows) table.rows.push(`new ${n}`);
+    this._targets((b) => [...b, 1]);
     this.plane.focus = n;
     this.say(`${this.rowName(n)} added, class ${this.className(table.y[n])}.`);
     this._edited();
@@ -440,6 +446,7 @@ class Lab {
       if (table.rows) table.rows.push(`new ${table.X.length}`);
       table.X.push(this.unproject(at));
       table.y.push(this.klass);
+      this._targets((b) => [...b, 1]);
     }
     this.say(`${list.length} points added, class ${this.className(this.klass)}.`);
     this._edited();
@@ -452,6 +459,7 @@ class Lab {
     table.X = table.X.filter(stays);
     table.y = table.y.filter(stays);
     if (table.rows) table.rows = table.rows.filter(stays);
+    this._targets((b) => b.filter(stays));
     this.plane.focus = this.lit = -1;
     this.say(`${gone.size} points removed.`);
     this._edited();
@@ -491,6 +499,7 @@ class Lab {
     table.X.splice(i, 1);
     table.y.splice(i, 1);
     table.rows?.splice(i, 1);
+    this._targets((b) => b.filter((_, k) => k !== i));
     this.plane.focus = Math.min(i, table.X.length - 1);
     this.lit = -1;
     this._edited();
@@ -522,7 +531,9 @@ class Lab {
   undoOnce(again = false) {
     const now = this._rows(), found = again ? this.undo.again(now) : this.undo.back(now);
     if (!found) return;
-    Object.assign(this.state, found);
+    const { targets, ...rows } = found;
+    Object.assign(this.state, rows);
+    this._targets(() => targets);
     this.dataMenu.value = found.set;
     this.changed();
   }
@@ -553,7 +564,7 @@ class Lab {
 
   setStart(w) { const start = this.offset ? w : w.slice(0, -1); this.state.settings = { ...this.state.settings, start }; this.state.step = 0; this.state.picks = []; this.keepEnd = false; this.say(`Start set to ${start.map((v) => show(v)).join(", ")}.`); this.changed(); }
   setView(name) { this.state.view = name; this.zones = null; this.redraw(); }
-  light(i) { if (this.lit !== i) { this.lit = i; this.plane.draw(); if (["loss", "weights"].includes(this.state.view)) this.second.draw(); } }
+  light(i) { if (this.lit !== i) { this.lit = i; this.plane.draw(); if (["loss", "weights", "probability"].includes(this.state.view)) this.second.draw(); } }
   pointFocused(i) { if (["gram", "regions"].includes(this.state.view)) this.second.draw(); this.removeButton.disabled = i < 0; }
   say(text) { this.live.textContent = text; }
 
@@ -739,7 +750,7 @@ class Lab {
   }
 
   _settings() {
-    const m = this.method, key = `${m.key}|${JSON.stringify(this.state.settings.start ?? null)}`;
+    const m = this.method, key = `${m.key}|${JSON.stringify([this.state.settings.start, this.state.settings.targets])}`;
     this.visitsBox.checked = this.state.visits;
     this.subBox.checked = this.state.sub;
     this.liftField.value = this.state.lift;
@@ -877,14 +888,16 @@ class Lab {
 
   _exportDialog() {
     if (!this.run) { this._note(this.error); return; }
-    const name = (this.state.table.name || "lab").replace(/[^\w-]+/g, "-"), pictures = [["Data space", this.plane.svg, "data"], [VIEW_TITLE(this), this.second.svg, this.state.view]];
+    const name = (this.state.table.name || "lab").replace(/[^\w-]+/g, "-"), classes = [...this.chips.children], noClasses = ["weights", "cost"].includes(this.state.view);
+    const pictures = [["Data space", this.plane.svg, "data", [...classes, ...this.plane.legend.children]], [VIEW_TITLE(this), this.second.svg, this.state.view, noClasses ? [] : classes], ...this.curves.panels.map(({ svg, title }, k) => [`Curve of ${title}`, svg, `curve-${k + 1}`, []])]
+      .map(([title, svg, word, legend]) => [title, word, [svg, this.title, this.line, legend]]);
     const row = (title, ...buttons) => el("tr", {}, el("th", { scope: "row" }, title), el("td", {}, buttons));
     const b = (text, label, act) => el("button", { type: "button", "aria-label": label, onclick: act }, text);
     const file = (kind, text, label) => b(text, label, () => this.exportFile(kind)), copy = (kind, text, label) => b(text, label, () => this.copyFile(kind));
     const code = el("pre", { class: "code", tabindex: "0", "aria-label": "Python code of this run" }, this.run.code);
     dialog(this.root, "Export", el("table", { class: "exports" }, el("tbody", {},
-      ...pictures.map(([title, svg, word]) => row(title, b("SVG", `${title} as SVG`, () => saveSvg(svg, `${name}-${word}`, this.title, this.line)), b("PNG", `${title} as PNG`, async () => download(`${name}-${word}.png`, "image/png", await pngOf(svg, this.title, this.line))),
-        b("copy", `Copy ${title}`, () => this.copy(title, pngOf(svg, this.title, this.line))))),
+      ...pictures.map(([title, word, parts]) => row(title, b("SVG", `${title} as SVG`, () => saveSvg(`${name}-${word}`, ...parts)), b("PNG", `${title} as PNG`, async () => download(`${name}-${word}.png`, "image/png", await pngOf(...parts))),
+        b("copy", `Copy ${title}`, () => this.copy(title, pngOf(...parts))))),
       row("Points", file("csv", "CSV", "Points as CSV"), copy("csv", "copy", "Copy the rows as CSV"), file("svmlight", "svmlight", "Points as svmlight"), copy("svmlight", "copy", "Copy the rows as svmlight")),
       row("Run", file("trace", "trace (JSON)", "Run as trace"), file("replay", "replay page (HTML)", "Run as a page that replays it")),
       row("Answer", file("model", "model (JSON)", "Model file"), file("proof", "proof (JSON)", "Proof file"), copy("proof", "copy", "Copy the proof"), file("python", "Python", "Python file")))),
@@ -915,7 +928,8 @@ class Lab {
     this.keepForUndo();
     this._note("");
     Object.assign(this.state, freshState(), { table: clone(set), set: set.name, method: slide.method, settings: clone(slide.settings ?? {}), lift: slide.lift ?? "", visits: slide.visits ?? false,
-      convention: slide.convention ?? null, step: slide.step ?? 0, opens: slide.step === undefined, lay: this.state.lay, view: slide.view ?? "", axes: slide.axes ?? null, scheme: slide.scheme ?? "", slide: `${key}:${k}` });
+      convention: slide.convention ?? null, step: slide.step ?? 0, opens: slide.step === undefined, lay: this.state.lay, view: slide.view ?? "", axes: slide.axes ?? null, scheme: slide.scheme ?? "", slide: `${key}:${k}`, test: slide.test ?? 0 });
+    if (this.state.test) { this.state.clean = clone(set); Object.assign(this.state, withRows(this.state)); }
     this.dataMenu.value = set.name;
     this.keepEnd = false;
     this.settingsKey = "";

@@ -7,7 +7,7 @@ import { Space } from "./space.js";
 import { chooser, el } from "./widgets.js";
 
 export const VIEWS = {
-  weights: "Weight space", cost: "Cost", hulls: "Hulls", loss: "Losses", lift: "3-D", regions: "Regions", gram: "Gram matrix",
+  weights: "Weight space", cost: "Cost", reflected: "Reflected rows", hulls: "Hulls", loss: "Losses", probability: "Probability", lift: "3-D", regions: "Regions", gram: "Gram matrix",
 };
 
 // Points that cannot be moved, one shape for each class.
@@ -41,8 +41,10 @@ export class SecondView {
     const { lab } = this, run = lab.run, out = [];
     if (run.planes === 1) out.push("weights");
     if (run.planes === 1 && lab.method.criterion) out.push("cost");
+    if (run.planes === 1 && this._dims() < 4) out.push("reflected");
     out.push("hulls");
     if (lab.signOf(0) !== 0 && (run.planes === 1 || lab.method.kernel)) out.push("loss");
+    if (run.planes === 1 && lab.method.criterion === "Logistic") out.push("probability");
     if ((run.lifted && run.features.length >= 2 && !lab.frame.flat) || (!run.lifted && lab.d === 3) || (run.lifted && lab.d === 1 && run.features.length >= 2)) out.push("lift");
     if (run.present.length > 2 && lab.d === 2 && !lab.state.lift) out.push("regions");
     if (lab.method.kernel) out.push("gram");
@@ -61,7 +63,7 @@ export class SecondView {
     if (lab.state.lift && !lab.state.view && offered.includes("lift")) kind = "lift";
     lab.state.view = kind;
     this._tabs(offered, kind);
-    const key = kind + (["weights", "cost"].includes(kind) ? lab.weightNames().join() : kind === "regions" ? lab.state.method : lab.state.lift);
+    const key = kind + (["weights", "cost"].includes(kind) ? lab.weightNames().join() : kind === "regions" ? lab.state.method : ["hulls", "reflected"].includes(kind) ? [lab.state.method, lab.state.settings.space, this._dims()].join() : lab.state.lift);
     if (key !== this.key || kind !== this.kind) {
       this.kind = kind;
       this.key = key;
@@ -82,18 +84,18 @@ export class SecondView {
   }
 
   _tabs(offered, kind) {
-    const key = offered.join() + kind;
+    const { lab } = this, key = offered.join() + kind + !!lab.run.lifted;
     if (key === this.shownTabs) return;
     this.shownTabs = key;
     const held = this.tabs.contains(document.activeElement);
     this.tabs.replaceChildren(...offered.map((name) => el("button", {
       type: "button", role: "tab", "aria-selected": String(name === kind), tabindex: name === kind ? "0" : "-1",
-      onclick: () => this.lab.setView(name),
+      onclick: () => lab.setView(name),
       onkeydown: (e) => {
         const step = { ArrowRight: 1, ArrowLeft: -1 }[e.key];
-        if (step) { e.preventDefault(); e.stopPropagation(); this.lab.setView(offered[(offered.indexOf(name) + step + offered.length) % offered.length]); }
+        if (step) { e.preventDefault(); e.stopPropagation(); lab.setView(offered[(offered.indexOf(name) + step + offered.length) % offered.length]); }
       },
-    }, VIEWS[name])));
+    }, name === "lift" && lab.run.lifted ? "Lift" : VIEWS[name])));
     if (held) this.tabs.querySelector('[aria-selected="true"]').focus();
   }
 
@@ -225,7 +227,6 @@ export class SecondView {
     const { lab } = this, aug = lab.method.key === "kozinec" && (lab.state.settings.space ?? "difference") === "augmented" && lab.run.planes === 1;
     this._boundsBar();
     if (aug) { this._reflectedHull(); return; }
-    this.space = null;
     const points = lab.state.table.X.map((x) => lab.project(x)), flat = lab.frame.flat;
     const c = this.c = chart(this.svg, this.width, flat ? 190 : this.height, around(points, this.width, this.height, !flat), lab.frame.names, { equal: !flat });
     for (const k of lab.run.present) {
@@ -283,34 +284,72 @@ export class SecondView {
     for (const e of [p, q]) make(c.over, "circle", { cx: c.x(e[0]), cy: c.y(e[1]), r: 4.5, class: "foot" });
   }
 
+  // -- rows with a constant 1, and reflected ---------------------------------------------------
+
+  _dims() { return this.lab.run.features.length + (this.lab.offset ? 1 : 0); }
+
+  _set_reflected() {
+    this.turn = 1;
+    const slider = el("input", { type: "range", min: 0, max: 1, step: 0.05, value: 1, "aria-label": "from the rows as they are to reflected ones", oninput: () => { this.turn = Number(slider.value); this.lab.redraw(); } });
+    this.tools.append(el("label", {}, "as they are ", slider, " reflected"));
+  }
+
+  _draw_reflected() {
+    const { lab } = this, w = lab.weightsNow(), reflected = this.turn > 0.5;
+    this.note.textContent = reflected
+      ? `Rows of ${lab.classWords(lab.run.present[0])} are turned to the other side of the origin: z = y${lab.offset ? "[x, 1]" : "x"}. Weights a separate the classes if and only if a·z > 0 for every row.`
+      : `The rows${lab.offset ? " with a constant 1: [x, 1]" : ""}. Weights a are a ${this._dims() < 3 ? "line" : "plane"} through the origin, a·${lab.offset ? "[x, 1]" : "x"} = 0; they separate the classes if each is on its own side.`;
+    this.svg.setAttribute("aria-label", `${reflected ? "Reflected rows" : "Rows with a constant 1"} and the vector a of the weights; ${lab.errorsNow().length} rows on the wrong side`);
+    const Z = this._augmented(this.turn), reach = Math.max(...Z.map((z) => Math.hypot(...z))), own = lab.offset ? w : w.slice(0, -1), size = Math.hypot(...own);
+    this._inSpace(Z, { a: size > 0 ? own.map((v) => 0.6 * reach * v / size) : null, plane: size > 0 ? own : null, reflected });
+  }
+
+  _augmented(turn) {
+    const { lab } = this, rows = lab.run.lifted ?? lab.state.table.X;
+    return rows.map((x, i) => (lab.offset ? [...x, 1] : x).map((v) => v * (lab.signOf(i) < 0 ? 1 - 2 * turn : 1)));
+  }
+
+  // Vectors of two or three numbers around the origin: the vector a, the plane across it, a hull.
+  _inSpace(Z, { a, plane = null, hull = null, reflected = true }) {
+    const { lab } = this, labels = lab.state.table.y, row = lab.rowNow(), wrong = new Set(hull ? [] : lab.errorsNow());
+    const names = [...lab.run.features, ...(lab.offset ? ["1"] : [])].map((n) => (!reflected ? n : n === "1" ? "y" : `y ${n}`));
+    if (names.length === 2) {
+      const c = this.c = chart(this.svg, this.width, this.height, around([...Z, [0, 0], ...(a ? [a] : [])], this.width, this.height, true), names);
+      if (hull) this._hullAndBounds(c, Z, hull);
+      const line = plane && lineInBox(plane, 0, c.limits), b = c.box;
+      if (plane && reflected) make(c.under, "polygon", { points: polygonText(c, clip([[b.x0, b.y0], [b.x1, b.y0], [b.x1, b.y1], [b.x0, b.y1]], plane, 0)), class: "solution" });
+      if (line) segment(c.under, c, line, "line");
+      make(c.under, "path", { d: `M${c.x(0) - 5},${c.y(0)}h10M${c.x(0)},${c.y(0) - 5}v10`, class: "origin" });
+      marksOf(c, Z, labels, 5.5);
+      for (const i of wrong) make(c.over, "circle", { cx: c.x(Z[i][0]), cy: c.y(Z[i][1]), r: 10, class: "wrong" });
+      if (row >= 0) make(c.over, "circle", { cx: c.x(Z[row][0]), cy: c.y(Z[row][1]), r: 14, class: "row" });
+      if (!a) return;
+      arrow(c.over, [c.x(0), c.y(0)], [c.x(a[0]), c.y(a[1])], "normal");
+      make(c.over, "text", { x: c.x(a[0]) + 8, y: c.y(a[1]) - 8, class: "halo" }, "a");
+      return;
+    }
+    this.space ??= new Space(this.svg);
+    const arrows = a ? [{ from: [0, 0, 0], to: a, kind: "normal", text: "a" }] : [];
+    if (hull?.before && row >= 0) arrows.push({ from: hull.before, to: Z[row], kind: "before", text: "z" });
+    const faces = hull && lab.offset ? [1, -1].map((s) => hullOf(Z.filter((z) => z[2] === s)).map((p) => [...p.slice(0, 2), s])).filter((h) => h.length > 1) : [];
+    this.space.show({ width: this.width, height: this.height, names, points: Z, labels, rings: wrong, row, more: [[0, 0, 0], ...(a ? [a] : [])], arrows, plane: plane && { w: plane, b: 0 }, hulls: faces, equal: !!hull });
+  }
+
+  _hullAndBounds(c, Z, { before, lower, upper }) {
+    const r = (v) => Math.abs(c.x(v) - c.x(0)), row = this.lab.rowNow();
+    make(c.under, "polygon", { points: polygonText(c, hullOf(Z)), class: "hull filled" });
+    for (const [bound, kind] of [[lower, "bound-low"], [upper, "bound-high"], [upper - this._eps(), "bound-stop"]]) if (bound > 0) make(c.under, "circle", { cx: c.x(0), cy: c.y(0), r: r(bound), class: kind });
+    if (before && row >= 0) segment(c.over, c, [before, Z[row]], "before");
+  }
+
   _reflectedHull() {
-    const { lab } = this, Z = lab.reflected().map((z) => (lab.offset ? z : z.slice(0, -1))), dims = Z[0].length;
-    const cut = (w) => (lab.offset ? w : w.slice(0, -1)), now = cut(lab.hullPoint(lab.state.step)), before = lab.state.step > 0 ? cut(lab.hullPoint(lab.state.step - 1)) : null, row = lab.rowNow();
+    const { lab } = this, Z = this._augmented(1), cut = (w) => (lab.offset ? w : w.slice(0, -1));
     const lower = lab.extraNow("lower bound of the margin"), upper = lab.extraNow("upper bound of the margin");
     this.note.textContent = `The reflected rows z = y[x, 1]; a is a point of their hull. ${lower === null ? "" : `min z·a/|a| = ${show(lower)} ≤ m ≤ |a| = ${show(upper)}.`}`;
     this.svg.setAttribute("aria-label", `Hull of the reflected rows, the point a at distance ${show(upper)} from the origin`);
-    if (dims === 2) {
-      const c = this.c = chart(this.svg, this.width, this.height, around([...Z, [0, 0]], this.width, this.height, true), ["y x1", lab.d === 1 ? "y" : "y x2"]);
-      make(c.under, "polygon", { points: polygonText(c, hullOf(Z)), class: "hull filled" });
-      Z.forEach(([u, v], i) => make(c.marks, "path", { d: marker(lab.state.table.y[i], c.x(u), c.y(v), 5), class: "mark", style: colour(lab.state.table.y[i]) }));
-      const r = (v) => Math.abs(c.x(v) - c.x(0));
-      if (lower > 0) make(c.under, "circle", { cx: c.x(0), cy: c.y(0), r: r(lower), class: "bound-low" });
-      if (upper > 0) make(c.under, "circle", { cx: c.x(0), cy: c.y(0), r: r(upper), class: "bound-high" });
-      if (upper > this._eps()) make(c.under, "circle", { cx: c.x(0), cy: c.y(0), r: r(upper - this._eps()), class: "bound-stop" });
-      if (before && row >= 0) segment(c.over, c, [before, Z[row]], "before");
-      arrow(c.over, [c.x(0), c.y(0)], [c.x(now[0]), c.y(now[1])], "normal");
-      make(c.over, "text", { x: c.x(now[0]) + 8, y: c.y(now[1]) - 8, class: "halo" }, "a");
-      return;
-    }
-    if (dims !== 3) { this.svg.replaceChildren(); this.note.textContent += ` It has ${dims} dimensions: see the bounds below.`; return; }
-    this.space ??= new Space(this.svg);
-    const arrows = [{ from: [0, 0, 0], to: now, kind: "normal", text: "a" }];
-    if (before && row >= 0) arrows.push({ from: before, to: Z[row], kind: "before", text: "z" });
-    this.space.show({
-      width: this.width, height: this.height, names: ["y x1", "y x2", "y"], points: Z, labels: lab.state.table.y, row, more: [[0, 0, 0]],
-      arrows, hulls: [1, -1].map((s) => hullOf(Z.filter((z) => z[2] === s)).map((p) => [...p.slice(0, 2), s])).filter((h) => h.length > 1),
-      equal: true,
-    });
+    if (this._dims() > 3) { this.svg.replaceChildren(); this.note.textContent += ` It has ${this._dims()} dimensions: see the bounds below.`; return; }
+    const before = lab.state.step > 0 ? cut(lab.hullPoint(lab.state.step - 1)) : null;
+    this._inSpace(Z, { a: cut(lab.hullPoint(lab.state.step)), hull: { before, lower, upper } });
   }
 
   // -- losses ----------------------------------------------------------------------------------
@@ -337,6 +376,26 @@ export class SecondView {
     });
     this.note.textContent = "What a row costs by its value y f(x). Marks below the curves are the rows in this step; point at one to see it in the data.";
     this.svg.setAttribute("aria-label", `Losses as functions of y f(x); ${finite.filter((m) => m <= 0).length} rows have a value of at most 0`);
+  }
+
+  // -- probability -----------------------------------------------------------------------------
+
+  // P(+1) = 1 / (1 + exp(-f)): each row at its own outcome, 1 or 0, and how far the curve is from it.
+  _draw_probability() {
+    const { lab } = this, scores = lab.valuesNow().map((m, i) => m * lab.signOf(i)), reach = Math.min(12, Math.max(4, ...scores.map(Math.abs))), P = (f) => 1 / (1 + Math.exp(-f));
+    const name = lab.classWords(lab.run.present[1]), c = this.c = chart(this.svg, this.width, this.height, { x0: -reach, x1: reach, y0: -0.09, y1: 1.09 }, ["f(x)", `probability of ${name}`], { equal: false });
+    for (const level of [0, 0.5, 1]) segment(c.under, c, [[-reach, level], [reach, level]], "axis");
+    make(c.under, "polyline", { points: polygonText(c, Array.from({ length: 161 }, (_, k) => reach * (k / 80 - 1)).map((f) => [f, P(f)])), class: "line" });
+    scores.forEach((f, i) => {
+      const k = lab.state.table.y[i], at = Math.max(-reach, Math.min(reach, f)), own = lab.signOf(i) > 0 ? 1 : 0;
+      segment(c.over, c, [[at, own], [at, P(f)]], "slack");
+      const mark = make(c.over, "path", { d: marker(k, c.x(at), c.y(own), i === lab.lit ? 7 : 4.5), class: "mark tick", style: colour(k) });
+      mark.addEventListener("pointerenter", () => lab.light(i));
+      mark.addEventListener("pointerleave", () => lab.light(-1));
+    });
+    const sum = scores.reduce((s, f, i) => { const m = f * lab.signOf(i); return s - (m < -30 ? -m : Math.log1p(Math.exp(-m))); }, 0);
+    this.note.textContent = `P = 1 / (1 + exp(−f)). A segment is how far a row's outcome is from its probability; the gradient is their sum over the rows, each times its x. Log likelihood ${show(Number(sum.toPrecision(6)))}.`;
+    this.svg.setAttribute("aria-label", `The logistic function, and the probability of ${name} for every row; log likelihood ${show(Number(sum.toPrecision(6)))}`);
   }
 
   // -- lift ------------------------------------------------------------------------------------

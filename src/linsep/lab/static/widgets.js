@@ -97,14 +97,14 @@ export function settingControl(setting, value, changed) {
     });
     return wrap(el("span", {}, label), slider, field);
   }
-  if (kind === "start") {
-    const text = Array.isArray(now) ? now.join(" ") : now === "random" ? "random" : "";
-    const field = el("input", { type: "text", id, class: "wide", placeholder: "zeros", value: text, "aria-label": "start: weights, offset last, or random" });
+  if (kind === "start" || kind === "list") {
+    const start = kind === "start", text = Array.isArray(now) ? now.join(" ") : now === "random" ? "random" : "";
+    const field = el("input", { type: "text", id, class: "wide", placeholder: start ? "zeros" : "ones", value: text, "aria-label": start ? "start: weights, offset last, or random" : `${label}: a number for each row` });
     field.addEventListener("change", () => {
-      const typed = field.value.trim();
+      const typed = field.value.trim(), word = typed === "" || (start && typed === "random");
       const numbers = typed.split(/[\s;,]+/).filter(Boolean).map(Number);
-      field.setAttribute("aria-invalid", String(typed !== "" && typed !== "random" && numbers.some(Number.isNaN)));
-      if (typed === "" || typed === "random") changed(name, typed || null);
+      field.setAttribute("aria-invalid", String(!word && numbers.some(Number.isNaN)));
+      if (word) changed(name, typed || null);
       else if (!numbers.some(Number.isNaN)) changed(name, numbers);
     });
     return wrap(el("span", {}, label), field);
