@@ -561,6 +561,22 @@ def test_names_and_roles(lab):
         " !n.getAttribute('aria-label') && !n.labels?.length && !n.textContent.trim()).length"
     )
     assert nameless == 0
+    page.page.get_by_text("Points as a table").first.click()
+    assert page.js("[...document.querySelectorAll('th')].every((n) => n.textContent.trim())")
+    page.key("e")  # what is written on a button is in its name: that is what people say to it
+    unlike = page.js(
+        "[...document.querySelectorAll('button[aria-label]')].filter((n) => { const text = "
+        "n.textContent.replace(/[^\\p{L}\\p{N} (),]/gu, '').trim().toLowerCase(); "
+        "return text.length > 1 && !n.getAttribute('aria-label').toLowerCase().includes(text); })"
+        ".map((n) => n.outerHTML)"
+    )
+    assert unlike == []
+    page.page.keyboard.press("Escape")
+    outside = page.js(
+        "[...lab.root.children].filter((n) => n.offsetParent && n.textContent.trim() && "
+        "!['HEADER', 'SECTION', 'MAIN'].includes(n.tagName)).map((n) => n.className)"
+    )
+    assert outside == []
     assert page.js(
         "new Set([...document.querySelectorAll('[id]')].map((n) => n.id)).size"
     ) == page.js("document.querySelectorAll('[id]').length")

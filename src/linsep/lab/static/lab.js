@@ -2,7 +2,7 @@
 import { colour, make, marker, show } from "./plot.js";
 import { dot, ratio } from "./algebra.js";
 import { chosenOf, decodeState, encodeState, flagsOf, freshState, markOf, nextLabel, readFlags, taskOf, Undo, wholeTable, withRows } from "./state.js";
-import { chooser, copied, dialog, download, el, newId, settingControl } from "./widgets.js";
+import { chooser, copied, dialog, download, el, newId, settingControl, spoken } from "./widgets.js";
 import { DataPlane } from "./plane.js";
 import { SecondView } from "./views.js";
 import { Curves } from "./curves.js";
@@ -669,7 +669,7 @@ class Lab {
   // -- building --------------------------------------------------------------------------------
 
   _build() {
-    const button = (text, label, act, more = {}) => el("button", { type: "button", "aria-label": label, title: label, onclick: act, ...more }, text);
+    const button = (text, label, act, more = {}) => el("button", { type: "button", "aria-label": spoken(text, label), title: label, onclick: act, ...more }, text);
     const word = (text) => el("span", { class: "label-word" }, text);
     const lectureSets = this.sets.filter((s) => s.notes.startsWith("Lecture") || s.notes.startsWith("An instance"));
     const options = [["", "own points", "Own"], ...this.sets.map((s) => [s.name, s.name, lectureSets.includes(s) ? "Lectures" : "Drawn"])];
@@ -692,7 +692,7 @@ class Lab {
         button("Export", "Save pictures, data, run, model, proof, code (E)", () => this._exportDialog(), { "data-part": "export" }),
         button("?", "Help and keys (?)", () => this._helpDialog())));
     this.flagsField = el("input", { type: "text", "aria-label": "options as for svm-train", spellcheck: "false", onchange: (e) => this.setFlags(e.target.value) });
-    this.settingsBox = el("div", { class: "settings", "data-part": "settings", role: "group", "aria-label": "Settings" });
+    this.settingsBox = el("section", { class: "settings", "data-part": "settings", "aria-label": "Settings" });
     const b = this.buttons = {
       first: button("|‹", "First step (Home)", () => this.seek(0)), back: button("‹", "Step back (←)", () => { this._halt(); this.back(); }),
       next: button("›", "Step (→)", () => { this._halt(); this.next(); }), last: button("›|", "Last step (End)", () => this.toEnd()), pass: button("pass ›", "One pass over all rows (shift →)", () => this.pass()),
@@ -732,7 +732,7 @@ class Lab {
     const curves = el("section", { class: "panel curves", "aria-label": "Curves", "data-part": "curves" });
     const points = el("details", { class: "panel table", "data-part": "table" }, el("summary", {}, "Points as a table"));
     this.slideBox = el("section", { class: "slide", hidden: true, "aria-label": "Lecture" });
-    this.root.replaceChildren(head, this.settingsBox, this.slideBox, el("div", { class: "sticky" }, transport, this.verdictBox), this.noteBox, el("main", {}, first, second, words, curves, points), this.live);
+    this.root.replaceChildren(head, this.settingsBox, this.slideBox, el("section", { class: "sticky", "aria-label": "Run and proof" }, transport, this.verdictBox), this.noteBox, el("main", {}, first, second, words, curves, points), this.live);
     this.plane = new DataPlane(this, first);
     this.second = new SecondView(this, second);
     this.words = new Words(this, words);
@@ -858,7 +858,7 @@ class Lab {
   _whyDialog() {
     const v = this.verdict;
     if (!v) return;
-    dialog(this.root, "Why", el("h3", {}, "The classes"), el("pre", {}, v.explain), el("h3", {}, "The fit"), el("pre", {}, v.summary || v.certificate));
+    dialog(this.root, "Why", el("h3", {}, "The classes"), el("pre", { tabindex: "0" }, v.explain), el("h3", {}, "The fit"), el("pre", { tabindex: "0" }, v.summary || v.certificate));
   }
 
   get title() { return `${this.method.title}, ${this.state.table.name || "own points"}`; }
@@ -892,7 +892,7 @@ class Lab {
     const pictures = [["Data space", this.plane.svg, "data", [...classes, ...this.plane.legend.children]], [VIEW_TITLE(this), this.second.svg, this.state.view, noClasses ? [] : classes], ...this.curves.panels.map(({ svg, title }, k) => [`Curve of ${title}`, svg, `curve-${k + 1}`, []])]
       .map(([title, svg, word, legend]) => [title, word, [svg, this.title, this.line, legend]]);
     const row = (title, ...buttons) => el("tr", {}, el("th", { scope: "row" }, title), el("td", {}, buttons));
-    const b = (text, label, act) => el("button", { type: "button", "aria-label": label, onclick: act }, text);
+    const b = (text, label, act) => el("button", { type: "button", "aria-label": spoken(text, label), onclick: act }, text);
     const file = (kind, text, label) => b(text, label, () => this.exportFile(kind)), copy = (kind, text, label) => b(text, label, () => this.copyFile(kind));
     const code = el("pre", { class: "code", tabindex: "0", "aria-label": "Python code of this run" }, this.run.code);
     dialog(this.root, "Export", el("table", { class: "exports" }, el("tbody", {},
@@ -941,7 +941,7 @@ class Lab {
     const [key, k] = this.state.slide.split(":"), lecture = this.lectures.find((l) => l.key === key), at = Number(k), slide = lecture?.slides[at];
     this.slideBox.hidden = !slide;
     if (!slide) return;
-    const go = (text, label, to) => el("button", { type: "button", "aria-label": label, disabled: !lecture.slides[to], onclick: () => this.slide(key, to) }, text);
+    const go = (text, label, to) => el("button", { type: "button", "aria-label": spoken(text.replace(/[‹›]/, "").trim(), label), disabled: !lecture.slides[to], onclick: () => this.slide(key, to) }, text);
     this.slideBox.replaceChildren(el("div", {}, el("strong", {}, `Lecture ${key} · ${at + 1} of ${lecture.slides.length} · ${slide.title}`), el("p", {}, slide.text)),
       el("div", { class: "group" }, go("‹ Slide", "Slide before", at - 1), go("Slide ›", "Next slide", at + 1), el("button", { type: "button", "aria-label": "Leave the lecture", onclick: () => { this.state.slide = ""; this.slideBox.hidden = true; this._link(); } }, "✕")));
     this.say(slide.text);

@@ -15,6 +15,9 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+// The name of a button for those who hear it: with what is written on it, for those who say that.
+export const spoken = (text, label) => (/\p{L}{2}/u.test(text) && !label.toLowerCase().includes(text.toLowerCase().replace("…", "")) ? `${text}: ${label}` : label);
+
 // A select with its label.
 export function chooser(label, options, value, changed, attributes = {}) {
   const box = el("select", { "aria-label": label, ...attributes }, options.map(([key, text, group]) => Object.assign(

@@ -89,8 +89,8 @@ export class PointTable {
   _build(shape) {
     const { lab } = this, table = lab.state.table, d = Math.min(lab.d, 12);
     this.shape = shape;
-    const heads = ["row", ...table.features.slice(0, d), "class", "value", "", ""];
-    this.table.tHead.replaceChildren(el("tr", {}, heads.map((h) => el("th", { scope: "col" }, h))));
+    const heads = ["row", ...table.features.slice(0, d), "class", "value", "note", "remove"];
+    this.table.tHead.replaceChildren(el("tr", {}, heads.map((h, k) => el("th", { scope: "col" }, k < heads.length - 2 ? h : el("span", { class: "unseen" }, h)))));
     const body = this.table.tBodies[0];
     body.replaceChildren();
     this.rows = table.X.slice(0, MOST_SHOWN).map((x, i) => {
