@@ -18,7 +18,7 @@ import webbrowser
 from collections.abc import Callable
 from typing import TYPE_CHECKING, Any
 
-from linsep.errors import LinsepError, require
+from linsep.errors import DataError, LinsepError, require
 from linsep.lab.page import files
 
 if TYPE_CHECKING:
@@ -40,7 +40,37 @@ _HEADERS = {
 }
 
 
-class Lab:
+class Shown:
+    """What stands on a page that asks ``task``, as objects of Python."""
+
+    task: dict[str, Any]
+
+    @property
+    def table(self) -> Any:
+        """The points as they stand on the page."""
+        from linsep.lab.player import Task
+
+        return Task.of(self.task).table if self.task.get("table") else None
+
+    @property
+    def model(self) -> Any:
+        """The fit on the page, bit for bit."""
+        return self._player().fitted
+
+    @property
+    def run(self) -> Any:
+        """The run on the page, whose steps are those that it plays."""
+        return self._player().run
+
+    def _player(self) -> Any:
+        from linsep.lab.player import Player, Task
+
+        if not self.task.get("table"):
+            raise DataError("no page has asked for a fit yet: open one, or begin with rows.")
+        return Player(Task.of(self.task))
+
+
+class Lab(Shown):
     """A running lab.
 
     Attributes
@@ -49,6 +79,10 @@ class Lab:
         The address with a token that no browser has used yet; a second one needs another.
     table : Table or None
         The rows as they stand on the page that spoke last.
+    model : estimator
+        The fit on that page, bit for bit.
+    run : Trace
+        The run on that page; of a method without steps its answer alone.
     task : dict
         What that page asks: rows, method, settings.
     """
@@ -72,13 +106,6 @@ class Lab:
     def url(self) -> str:
         """Where it is, for one browser."""
         return f"http://127.0.0.1:{self.port}/?token={self.door.token}"
-
-    @property
-    def table(self) -> Any:
-        """What stands on the page."""
-        from linsep.lab.player import Task
-
-        return None if not self.task.get("table") else Task.of(self.task).table
 
     def _told(self, task: dict[str, Any]) -> None:
         self.task = task
@@ -313,7 +340,6 @@ class Answers:
 
     def _answer(self, verb: str, body: bytes, name: str) -> dict[str, Any]:
         from linsep.core.schema import from_json
-        from linsep.errors import DataError
         from linsep.lab.player import Players, Task, answer
         from linsep.lab.tables import sets, table_of_bytes
 
@@ -336,8 +362,6 @@ class Answers:
 
     def _export(self, data: Any) -> dict[str, Any]:
         import base64
-
-        from linsep.errors import DataError
 
         if not isinstance(data, dict) or not isinstance(data.get("kind"), str):
             raise DataError("an export needs its kind.")

@@ -49,7 +49,8 @@ def lab(
     Returns
     -------
     Lab or LabWidget
-        ``table`` is what stands on the page: the points as they were drawn. ``close()`` ends it.
+        ``table`` is what stands on the page: the points as they were drawn; ``model`` is the fit
+        and ``run`` the recorded run, both bit for bit. ``close()`` ends it.
 
     Examples
     --------
@@ -123,8 +124,9 @@ def widget_class() -> Any:
     """The class; made when first asked for, since anywidget is an extra."""
     base: Any = require("anywidget", extra="notebook", what="the lab in a notebook").AnyWidget
     traitlets = require("traitlets", extra="notebook", what="the lab in a notebook")
+    from linsep.lab.server import Answers, Shown
 
-    class LabWidget(base):
+    class LabWidget(Shown, base):
         """The lab as a widget.
 
         Attributes
@@ -133,6 +135,8 @@ def widget_class() -> Any:
             Rows, method and settings on the page.
         step, method, verdict
             Where it stands, by which method, and whether the classes are separable.
+        table, model, run
+            The points on the page, the fit and the run: ``run[step]`` is what it shows.
         hide : list of str
             Parts of the page to leave out, as behind ``?hide=`` of the page.
         """
@@ -146,25 +150,9 @@ def widget_class() -> Any:
         hide = traitlets.List().tag(sync=True)
 
         def __init__(self, start: dict[str, Any], **more: Any) -> None:
-            from linsep.lab.server import Answers
-
             super().__init__(task=start.get("task") or {}, **more)
             self._answers = Answers(start, lambda task: None)
             self.on_msg(self._asked)
-
-        @property
-        def table(self) -> Any:
-            """The points as they stand on the page."""
-            from linsep.lab.player import Task
-
-            return Task.of(self.task).table if self.task else None
-
-        @property
-        def model(self) -> Any:
-            """The fit on the page, bit for bit."""
-            from linsep.lab.player import Player, Task
-
-            return Player(Task.of(self.task)).fitted
 
         def _asked(self, _: Any, content: Any, buffers: Any) -> None:
             import base64

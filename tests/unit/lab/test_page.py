@@ -436,6 +436,69 @@ def test_points_are_sprayed_erased_and_jittered(lab):
     assert 0 < moved.max() < 1
 
 
+def test_points_are_chosen_and_go_together(lab):
+    page = lab("set=two clouds that meet&m=linear-svm")
+    X, y = (np.array(page.js(f"lab.state.table.{part}")) for part in "Xy")
+    frame = page.page.locator(".data-plane .ground").bounding_box()
+    mouse, low = page.page.mouse, frame["y"] + frame["height"] - 5
+    page.page.get_by_label("Pointer").select_option("select")
+    mouse.move(frame["x"] + 5, frame["y"] + frame["height"] / 2)
+    mouse.down()
+    mouse.move(frame["x"] + 0.4 * frame["width"], low, steps=5)
+    mouse.up()
+    page.settle()
+    chosen = page.js("[...lab.chosen]")
+    others = np.setdiff1d(np.arange(len(X)), chosen)
+    assert len(chosen) > 3 and page.page.locator(".data-plane .lit").count() == len(chosen)
+    box = page.page.locator(".data-plane .mark").nth(chosen[1]).bounding_box()
+    at = box["x"] + box["width"] / 2, box["y"] + box["height"] / 2
+    mouse.move(*at)
+    mouse.down()
+    mouse.move(at[0] + 50, at[1] - 30, steps=4)
+    mouse.up()
+    page.settle()
+    moved = np.array(page.js("lab.state.table.X")) - X
+    assert not moved[others].any() and np.ptp(moved[chosen], axis=0).max() < 0.03 and moved.any()
+    page.key("2")
+    assert page.js("lab.state.table.y.filter((k, i) => lab.chosen.has(i))") == [1] * len(chosen)
+    page.key("Enter", "Delete")  # the one in focus is taken out, and goes alone
+    assert page.js("lab.state.table.X.length") == len(X) - 1
+    page.key("z", "z", "z")
+    assert page.js("lab.state.table.X") == X.tolist()
+    assert page.js("lab.state.table.y") == y.tolist()
+    page.page.get_by_label("Pointer").select_option("magnet")
+    mouse.move(*at)
+    mouse.down()
+    mouse.move(at[0] + 40, at[1], steps=9)
+    mouse.up()
+    drawn = np.array(page.settle().js("lab.state.table.X"))
+    near = (drawn != X).any(axis=1)
+    assert 1 < near.sum() < len(X)
+    assert np.ptp(drawn[near], axis=0).max() < np.ptp(X[near], axis=0).max()
+
+
+def test_a_place_of_the_picture_is_told(lab):
+    for hash in ("set=two clouds&m=logistic-newton", "set=ring&m=kernel-svm", "set=five classes"):
+        page = lab(hash)
+        X, y = (np.array(page.js(f"lab.state.table.{part}")) for part in "Xy")
+        page.page.mouse.move(*page.js(PLACE, [0.5, 0.75]))
+        x = [
+            float(v) for v in re.findall(r"x\d = ([\d.]+)", page.page.locator(".here").inner_text())
+        ]
+        words = page.page.locator(".here").inner_text()
+        kind = {"r": linsep.KernelSVM(gamma=0.5), "t": linsep.LogisticRegression()}
+        if "five" in hash:
+            assert words.endswith("undecided")  # all weights are 0
+            continue
+        model = kind[hash[4]].fit(X, y)
+        told = float(re.search(r"f\(x\) = ([−\d.]+)", words).group(1).replace("−", "-"))
+        np.testing.assert_allclose(told, model.decision_function([x])[0], atol=0.02)
+        assert page.js("k => lab.classWords(k)", int(model.predict([x])[0] == y.max())) in words
+        if "logistic" in hash:
+            P = float(re.search(r"probability ([\d.]+)", words).group(1))
+            np.testing.assert_allclose(P, model.predict_proba([x])[0, 1], atol=1e-3)
+
+
 def test_pairs_bounds_and_votes(lab):
     pair = "%7B%22working_set%22%3A%22two%22%7D"
     page = lab(f"set=ring&m=kernel-svm&s={pair}&t=1")

@@ -142,6 +142,10 @@ def test_the_table_is_what_the_page_asked_about(page):
     question(page, "run", {"task": task})
     assert page.table.X[0].tolist() == [6.5, 9.25]
     assert page.table.y.tolist() == [1, 1, -1, -1]
+    run = linsep.trace(linsep.Perceptron(), page.table.X, page.table.y)
+    assert page.model.coef_.tolist() == [run[-1].coef.tolist()] and len(page.run) == len(run)
+    with pytest.raises(linsep.errors.DataError, match="no page has asked"):
+        _ = Lab({}).model
 
 
 def test_rows_of_python_come_to_the_page():
@@ -226,6 +230,7 @@ def test_the_widget_has_its_traits_and_answers(monkeypatch):
     assert np.array_equal(
         widget.model.coef_, linsep.LinearSVM(C=3.0).fit(*linsep.data.load("mse-1")).coef_
     )
+    assert widget.run.algorithm == "LinearSVM"
     assert widget.table.X.shape == (4, 2) and widget._esm.rstrip().endswith(
         "export default { render };"
     )

@@ -13,18 +13,19 @@ const SPEEDS = [["1200", "slow"], ["500", "normal"], ["120", "fast"], ["0", "who
 const HELP = [
   ["space", "play, pause"], ["→ ←", "a step on, back"], ["shift →", "a whole pass on"], ["Home, End", "first, last step"],
   ["click", "add a point of the chosen class; shift: of the next one"], ["drag, arrows", "move a point (shift: finer)"],
-  ["Delete", "remove the point"], ["N", "add a point"], ["Enter", "look at this row next (perceptron)"], ["B", "pointer: add, spray, erase, pick"], ["1 … 9, 0", "class of the point, or of new points"], ["[ ]", "walk the points"],
+  ["Delete", "remove the point"], ["N", "add a point"], ["Enter", "look at this row next (perceptron)"], ["B", "pointer: add, spray, erase, magnet, select (Enter takes a point in or out), pick"], ["1 … 9, 0", "class of the point, or of new points"], ["[ ]", "walk the points"],
   ["Z, shift Z", "undo, redo"], ["P", "sub-steps: select, test, correct"], ["V", "visits: looks that change nothing too"],
   ["C", "verify the proof again"], ["W", "why: the proof in full"], ["K", "the same with a kernel; the next kernel"], ["H", "hulls in the data"], ["F", "swap the two pictures"], ["G", "larger pictures"], ["+ − .", "zoom in, out, fit"],
   ["E", "export"], ["L", "lectures"], ["?", "this list"],
 ];
 const FLAGGED = ["linear-svm", "kernel-svm"];
-const POINTERS = [["point", "add, drag"], ["spray", "spray"], ["erase", "erase"], ["pick", "pick next row"]];
+const POINTERS = [["point", "add, drag"], ["spray", "spray"], ["erase", "erase"], ["magnet", "magnet"], ["select", "select"], ["pick", "pick next row"]];
+const BRUSHES = ["spray", "erase", "magnet"];
 const clone = (value) => JSON.parse(JSON.stringify(value));
 
 class Lab {
   constructor(root, channel, options) {
-    Object.assign(this, { root, channel, options, run: null, verdict: null, error: "", runId: 0, phase: 2, lit: -1, zones: null, playing: null, dueStep: null });
+    Object.assign(this, { root, channel, options, run: null, verdict: null, error: "", runId: 0, phase: 2, lit: -1, chosen: new Set(), zones: null, playing: null, dueStep: null });
     this.state = freshState();
     this.unknown = {};
     this.undo = new Undo();
@@ -248,6 +249,8 @@ class Lab {
   rowsNow() { const t = this.state.step; return this.run?.moved?.[t] ?? (this.rowNow() >= 0 ? [this.rowNow()] : []); }
   rowNow() { return this.run ? this.run.row[this.state.step] ?? -1 : -1; }
   alphaNow() { return this.run?.alpha?.[this.index] ?? null; }
+  // Rows with a share in the machine: those whose α is more than rounding leaves.
+  supportNow() { const alpha = this.alphaNow(), most = Math.max(...(alpha ?? []), 1e-300); return (alpha ?? []).flatMap((a, i) => (a > 1e-7 * most ? [i] : [])); }
   extraNow(name) { return this.run.extra[name]?.[this.index] ?? null; }
   get plainVerdict() { return this.verdict && !this.state.lift && !(this.method.kernel && (this.state.settings.kernel ?? "rbf") !== "linear"); }
   proofRows() { return this.verdict && this.verdict.separable === false ? this.verdict.rows.filter((i) => i < this.state.table.X.length) : []; }
@@ -282,7 +285,30 @@ class Lab {
     const x = this.state.table.X[i], where = x.slice(0, 3).map((v) => show(v)).join(", "), wrong = this._wrong?.has(i);
     const value = this._values?.[i];
     return `${this.rowName(i)}, ${this.classWords(this.state.table.y[i])}, at ${where}` +
-      (Number.isFinite(value) ? `, value ${show(value)}` : "") + (this.run ? (wrong ? ", wrong side" : ", right side") : "");
+      (Number.isFinite(value) ? `, value ${show(value)}` : "") + (this.run ? (wrong ? ", wrong side" : ", right side") : "") + (this.chosen.has(i) ? ", chosen" : "");
+  }
+
+  // What is said of a place of the picture: its numbers, its score, its class.
+  placeName([u, v]) {
+    const { run, frame } = this, at = frame.flat ? `${frame.names[0]} = ${show(Number(u.toPrecision(4)))}` : `${frame.names[0]} = ${show(Number(u.toPrecision(4)))}, ${frame.names[1]} = ${show(Number(v.toPrecision(4)))}`;
+    const scores = run ? this._scoresAt(u, v) : [], ahead = scores.indexOf(Math.max(...scores)), told = (value) => show(Number(value.toPrecision(4)));
+    if (!scores.every(Number.isFinite) || !scores.length) return at;
+    if (!scores.some((f) => f !== 0)) return `${at}: undecided`;
+    if (scores.length > 1) return `${at}: ${this.classWords(run.present[ahead])} is ahead by ${told(scores[ahead])}`;
+    const f = scores[0], P = this.method.criterion === "Logistic" ? `, probability ${told(1 / (1 + Math.exp(-f)))}` : "";
+    return `${at}: f(x) = ${told(f)}${P}, ${this.classWords(run.present[f > 0 ? 1 : 0])}`;
+  }
+
+  // f for two classes, else how far each class is ahead: from weights, or from the field that is shown.
+  _scoresAt(u, v) {
+    if (this.curved) {
+      const { numbers, size, box } = this.slots.field?.value ?? {}, [x0, x1, y0, y1] = box ?? [];
+      if (!numbers || this.slots.field.run !== this.runId || this.plane.zoned) return [];
+      const [s, t] = [(u - x0) / (x1 - x0) * (size - 1), ((this.frame.flat ? 0 : v) - y0) / (y1 - y0) * (size - 1)], [i, j] = [s, t].map((k) => Math.max(0, Math.min(size - 2, Math.floor(k))));
+      return numbers.map((g) => { const at = (a, b) => g[(j + b) * size + i + a]; return (1 - t + j) * ((1 - s + i) * at(0, 0) + (s - i) * at(1, 0)) + (t - j) * ((1 - s + i) * at(0, 1) + (s - i) * at(1, 1)); });
+    }
+    const all = this.planesNow().map((p) => p.w[0] * u + p.w[1] * v + p.b);
+    return all.length < 2 ? all : all.map((g, k) => g - Math.max(...all.filter((_, l) => l !== k)));
   }
 
   // -- steps -----------------------------------------------------------------------------------
@@ -406,6 +432,7 @@ class Lab {
   load(table, set = "") {
     this.keepForUndo();
     this._note("");
+    this.chosen.clear();
     this._targets(() => null);
     Object.assign(this.state, { table: clone(table), set, clean: null, held: null, noise: 0, test: 0, step: 0, opens: true, picks: [] });
     this.dataMenu.value = set;
@@ -427,14 +454,28 @@ class Lab {
     this._edited();
   }
 
-  movePoint(i, [u, v], live) {
+  _put(i, [u, v]) {
     const { table } = this.state, { e1, e2, flat } = this.frame;
     if (flat) table.X[i] = [u];
     else if (this.d === 2) table.X[i] = [u, v];
     else { const [a, b] = this.project(table.X[i]); table.X[i] = table.X[i].map((x, j) => x + (u - a) * e1[j] + (v - b) * e2[j]); }
+  }
+
+  // Points to new places of the picture; `live` while the hand is still moving.
+  movePoints(places, live) {
+    for (const [i, at] of places) this._put(i, at);
     this._own();
-    this.run && (this.phase = 2);
+    if (this.run) this.phase = 2;
     if (live) this._askRun(); else this.changed();
+  }
+  movePoint(i, at, live) { this.movePoints([[i, at]], live); }
+
+  // Points that are moved, removed and given a class together.
+  choose(rows) {
+    this.chosen = new Set(rows);
+    this.removeButton.disabled = !this.chosen.size && this.plane.focus < 0;
+    if (this.chosen.size) this.say(`${this.chosen.size} points chosen.`);
+    this.redraw();
   }
 
   // Many at once, one step to undo.
@@ -461,6 +502,7 @@ class Lab {
     if (table.rows) table.rows = table.rows.filter(stays);
     this._targets((b) => b.filter(stays));
     this.plane.focus = this.lit = -1;
+    this.chosen.clear();
     this.say(`${gone.size} points removed.`);
     this._edited();
   }
@@ -485,7 +527,9 @@ class Lab {
   setPointer(kind) {
     this.pointer = kind;
     this.pointerMenu.value = kind;
-    this.plane.svg.classList.toggle("brush", kind === "spray" || kind === "erase");
+    this.plane.svg.classList.toggle("brush", BRUSHES.includes(kind) || kind === "select");
+    this.brushBox.hidden = !BRUSHES.includes(kind);
+    if (kind !== "select") this.choose([]);
     if (kind !== "pick" && this.state.picks.length) { this.state.picks = []; this.state.step = 0; this.changed(); }
     if (kind === "pick") { this._note(this.method.picks ? "Choose the row that the perceptron looks at next: click it, or Enter on it. A step back and another choice is another run." : `${this.method.title} looks at rows in its own order; the perceptron can be led by hand.`); if (this.method.picks && !this.state.picks.length) this.seek(0); }
   }
@@ -502,6 +546,7 @@ class Lab {
     this._targets((b) => b.filter((_, k) => k !== i));
     this.plane.focus = Math.min(i, table.X.length - 1);
     this.lit = -1;
+    this.chosen.clear();
     this._edited();
     this.plane.marks[this.plane.focus]?.focus();
     this.say(`${name} removed.`);
@@ -510,7 +555,7 @@ class Lab {
   setClass(i, k) {
     if (k >= this.state.table.classes.length) return;
     this.keepForUndo();
-    this.state.table.y[i] = k;
+    for (const row of this.chosen.has(i) ? this.chosen : [i]) this.state.table.y[row] = k;
     this._edited();
   }
 
@@ -531,6 +576,7 @@ class Lab {
   undoOnce(again = false) {
     const now = this._rows(), found = again ? this.undo.again(now) : this.undo.back(now);
     if (!found) return;
+    this.chosen.clear();
     const { targets, ...rows } = found;
     Object.assign(this.state, rows);
     this._targets(() => targets);
@@ -590,6 +636,7 @@ class Lab {
     this.notes = notes;
     this.pointer = state.picks.length ? "pick" : "point";
     this.pointerMenu.value = this.pointer;
+    this.chosen = new Set();
     this._note(notes.join(" "));
     this.slideBox.hidden = true;
     if (state.slide) this._slideBar();
@@ -716,9 +763,11 @@ class Lab {
     this.live = el("p", { class: "unseen", "aria-live": "polite" });
     this.chips = el("div", { class: "chips", role: "radiogroup", "aria-label": "Class of new points" });
     this.addClassButton = button("+", "One more class", () => this.addClass(), { class: "small" });
-    this.removeButton = button("⌫", "Remove the point in focus (Delete)", () => { if (this.plane.focus >= 0) this.removePoint(this.plane.focus); }, { disabled: true });
+    this.removeButton = button("⌫", "Remove the point in focus (Delete)", () => { if (this.chosen.size) this.removePoints(this.chosen); else if (this.plane.focus >= 0) this.removePoint(this.plane.focus); }, { disabled: true });
     this.pointerMenu = chooser("Pointer", POINTERS, "point", (v) => this.setPointer(v), { title: "What the pointer does (B)", class: "pointer" });
-    const edit = el("span", { class: "group", "data-part": "edit" }, this.removeButton, this.pointerMenu, button("Jitter", "Move all points a little", () => this.jitter()), this.undoButton, this.redoButton);
+    this.brush = el("input", { type: "range", min: 8, max: 60, step: 4, value: 16, "aria-label": "size of the brush" });
+    this.brushBox = el("label", { class: "setting", hidden: true }, el("span", {}, "size"), this.brush);
+    const edit = el("span", { class: "group", "data-part": "edit" }, this.removeButton, this.pointerMenu, this.brushBox, button("Jitter", "Move all points a little", () => this.jitter()), this.undoButton, this.redoButton);
     const share = (name, text, most, title) => {
       const slider = el("input", { type: "range", min: 0, max: most, step: 0.05, value: 0, "aria-label": text, oninput: () => this.setRows(name, Number(slider.value)) });
       return [slider, el("label", { class: "setting", title }, el("span", {}, text), slider)];

@@ -64,7 +64,8 @@ export class DataPlane {
     this.svg.setAttribute("aria-roledescription", "plane of points");
     host.append(this.svg);
     this.legend = el("ul", { class: "legend", "aria-label": "Legend" });
-    host.append(el("div", { class: "below" }, this.legend, host.querySelector(".zoom")));
+    this.here = el("p", { class: "quiet here", "aria-hidden": "true" });  // points say the same to those who cannot see it
+    host.append(el("div", { class: "below" }, this.legend, host.querySelector(".zoom")), this.here);
     this._pointer();
   }
 
@@ -306,14 +307,12 @@ export class DataPlane {
     const { lab } = this, n = this.points.length, wrong = new Set(lab.errorsNow());
     if (n > 400) this.marks.forEach((node, i) => node.classList.toggle("is-wrong", wrong.has(i)));
     else for (const i of wrong) this._ring(i, this.size + 4, "wrong");
-    const alpha = lab.alphaNow();
-    if (alpha) {
-      const most = Math.max(...alpha, 1e-300);
-      alpha.forEach((a, i) => { if (a > 1e-7 * most) this._ring(i, this.size + 3 + 6 * Math.sqrt(a / most), "support"); });
-    }
+    const alpha = lab.alphaNow(), support = lab.supportNow(), most = Math.max(...support.map((i) => alpha[i]));
+    for (const i of support) this._ring(i, this.size + 3 + 6 * Math.sqrt(alpha[i] / most), "support");
     for (const i of lab.proofRows()) this._ring(i, this.size + 8, "proof");
     for (const row of lab.rowsNow()) this._ring(row, this.size + 11, "row");
     if (lab.lit >= 0) this._ring(lab.lit, this.size + 14, "lit");
+    for (const i of lab.chosen) this._ring(i, this.size + 5, "lit");
     if (n <= 40) {
       this.points.forEach(([u, v], i) => {
         const name = lab.state.table.rows?.[i];
@@ -347,10 +346,12 @@ export class DataPlane {
 
   // -- pointer and keys --------------------------------------------------------------------
 
-  _at(event) {
-    const box = this.svg.getBoundingClientRect();
-    return this.c.back((event.clientX - box.left) * this.c.width / box.width, (event.clientY - box.top) * this.c.height / box.height);
+  _pixel(event) {
+    const box = this.svg.getBoundingClientRect(), k = this.c.width / box.width;
+    return [(event.clientX - box.left) * k, (event.clientY - box.top) * k];
   }
+  _at(event) { return this.c.back(...this._pixel(event)); }
+  _inside(event) { const [x, y] = this._pixel(event), f = this.c.frame; return x > f.x && x < f.x + f.width && y > f.y && y < f.y + f.height; }
 
   _snapped(u, v) {
     const w = this.c.box.x1 - this.c.box.x0;
@@ -362,36 +363,40 @@ export class DataPlane {
     let drag = null, press = null, brush = null;
     svg.addEventListener("pointerdown", (event) => {
       if (event.button) return;
-      const row = event.target.dataset?.row, tool = this.lab.pointer;
-      if (tool === "spray" || tool === "erase") { brush = { tool, last: null, points: [], rows: new Set() }; svg.setPointerCapture(event.pointerId); this._brush(brush, event); event.preventDefault(); return; }
-      if (tool === "pick" && row !== undefined) { this.marks[row].focus({ preventScroll: true }); this.lab.pick(Number(row)); event.preventDefault(); return; }
+      const row = event.target.dataset?.row, { lab } = this, tool = lab.pointer, held = row !== undefined && lab.chosen.has(Number(row));
+      if (["spray", "erase", "magnet"].includes(tool) || (tool === "select" && !held)) { brush = { tool, from: this._pixel(event), last: null, points: [], rows: new Set(), places: new Map() }; svg.setPointerCapture(event.pointerId); this._brush(brush, event); event.preventDefault(); return; }
+      if (tool === "pick" && row !== undefined) { this.marks[row].focus({ preventScroll: true }); lab.pick(Number(row)); event.preventDefault(); return; }
       if (tool === "pick") return;
       if (row === undefined) { press = [event.clientX, event.clientY]; return; }
-      const i = Number(row), [u, v] = this._at(event), p = this.points[i];
-      drag = { i, off: [p[0] - u, p[1] - v], moved: false, id: event.pointerId };
+      const at = this._at(event), rows = held ? [...lab.chosen] : [Number(row)];
+      drag = { i: Number(row), offs: rows.map((k) => [k, [0, 1].map((j) => this.points[k][j] - at[j])]), moved: false };
       svg.setPointerCapture(event.pointerId);
-      this.marks[i].focus({ preventScroll: true });
+      this.marks[drag.i].focus({ preventScroll: true });
       event.preventDefault();
     });
     svg.addEventListener("pointermove", (event) => {
       if (brush) { this._brush(brush, event); return; }
+      if (event.pointerType !== "touch" && this.c) this.here.textContent = this._inside(event) ? this.lab.placeName(this._at(event)) : "";
       if (!drag) return;
-      const [u, v] = this._at(event), to = this._snapped(u + drag.off[0], v + drag.off[1]);
+      const [u, v] = this._at(event), places = drag.offs.map(([k, off]) => [k, this._snapped(u + off[0], v + off[1])]);
       if (!drag.moved) {
-        if (Math.hypot(this.c.x(to[0]) - this.c.x(this.points[drag.i][0]), this.c.y(to[1]) - this.c.y(this.points[drag.i][1])) < 2) return;
+        const [, to] = places.find(([k]) => k === drag.i), from = this.points[drag.i];
+        if (Math.hypot(this.c.x(to[0]) - this.c.x(from[0]), this.c.y(to[1]) - this.c.y(from[1])) < 2) return;
         this.lab.keepForUndo();
         drag.moved = true;
       }
-      this.points[drag.i] = to;
-      this._place(this.marks[drag.i], ...to);
-      this.lab.movePoint(drag.i, to, true);
+      for (const [k, to] of places) { this.points[k] = to; this._place(this.marks[k], ...to); }
+      this.lab.movePoints(places, true);
     });
     const end = () => {
       if (brush) {
-        const done = brush;
+        const { lab } = this, done = brush;
         brush = null;
         this.layout = "";  // what was drawn on the way is drawn anew
-        if (done.tool === "spray") this.lab.addPoints(done.points); else this.lab.removePoints(done.rows);
+        if (done.tool === "spray") lab.addPoints(done.points);
+        else if (done.tool === "erase") lab.removePoints(done.rows);
+        else if (done.tool === "select") { lab.choose(done.rows); this.marks[[...done.rows][0]]?.focus({ preventScroll: true }); }
+        else if (done.places.size) { lab.keepForUndo(); lab.movePoints([...done.places].map(([i, at]) => [i, this._snapped(...at)]), false); }
         return;
       }
       if (!drag) return;
@@ -402,14 +407,11 @@ export class DataPlane {
     };
     svg.addEventListener("pointerup", (event) => {
       if (drag || brush) return end();
-      if (press && Math.hypot(event.clientX - press[0], event.clientY - press[1]) < 5 && this.c) {
-        const box = svg.getBoundingClientRect(), k = this.c.width / box.width, f = this.c.frame;
-        const [px, py] = [(event.clientX - box.left) * k, (event.clientY - box.top) * k];
-        if (px > f.x && px < f.x + f.width && py > f.y && py < f.y + f.height) this.lab.addPoint(this._snapped(...this._at(event)), event.shiftKey);
-      }
+      if (press && Math.hypot(event.clientX - press[0], event.clientY - press[1]) < 5 && this.c && this._inside(event)) this.lab.addPoint(this._snapped(...this._at(event)), event.shiftKey);
       press = null;
     });
     svg.addEventListener("pointercancel", () => { press = null; end(); });
+    svg.addEventListener("pointerleave", () => { this.here.textContent = ""; });
     svg.addEventListener("focusin", (event) => {
       const row = event.target.dataset?.row;
       if (row !== undefined) { this.focus = Number(row); event.target.setAttribute("aria-label", this.lab.pointName(this.focus)); this.lab.pointFocused(this.focus); }
@@ -421,34 +423,53 @@ export class DataPlane {
     }, { passive: false });
   }
 
-  // A stroke of the brush: points around the pointer, or those under it taken away.
+  // A stroke of the brush: points around the pointer, those under it taken away or drawn to it, or a
+  // rectangle of chosen ones.
   _brush(brush, event) {
-    const { c } = this, box = this.svg.getBoundingClientRect(), k = c.width / box.width, x = (event.clientX - box.left) * k, y = (event.clientY - box.top) * k;
+    const { c, lab } = this, [x, y] = this._pixel(event), size = Number(lab.brush.value), flat = lab.frame.flat;
+    const pixels = this.points.map(([u, v]) => [c.x(u), flat ? c.y(0) : c.y(v)]), away = (p) => Math.hypot(p[0] - x, p[1] - y);
+    if (brush.tool === "select") {
+      const [[x0, x1], [y0, y1]] = [[brush.from[0], x], [brush.from[1], y]].map((pair) => pair.sort((p, q) => p - q));
+      brush.box ??= make(c.over, "rect", { class: "choice" });
+      for (const [name, v] of Object.entries({ x: x0, y: y0, width: x1 - x0, height: y1 - y0 })) brush.box.setAttribute(name, v);
+      brush.rows = new Set(pixels.flatMap(([u, v], i) => (u >= x0 && u <= x1 && v >= y0 && v <= y1 ? [i] : [])));
+      return;
+    }
     if (brush.last && Math.hypot(x - brush.last[0], y - brush.last[1]) < 7) return;
     brush.last = [x, y];
     if (brush.tool === "erase") {
-      this.points.forEach(([u, v], i) => { if (Math.hypot(c.x(u) - x, (this.lab.frame.flat ? c.y(0) : c.y(v)) - y) < 14) { brush.rows.add(i); this.marks[i].setAttribute("visibility", "hidden"); } });
+      pixels.forEach((p, i) => { if (away(p) < size) { brush.rows.add(i); this.marks[i].setAttribute("visibility", "hidden"); } });
       return;
     }
-    const angle = 2 * Math.PI * Math.random(), r = 16 * Math.sqrt(Math.random()), [px, py] = [x + r * Math.cos(angle), y + r * Math.sin(angle)], f = c.frame;
+    if (brush.tool === "magnet") {
+      pixels.forEach((p, i) => {
+        if (away(p) > 4 * size) return;
+        this.points[i] = c.back(...p.map((v, j) => v + 0.12 * ([x, y][j] - v)));
+        brush.places.set(i, this.points[i]);
+        this._place(this.marks[i], ...this.points[i]);
+      });
+      return;
+    }
+    const angle = 2 * Math.PI * Math.random(), r = size * Math.sqrt(Math.random()), [px, py] = [x + r * Math.cos(angle), y + r * Math.sin(angle)], f = c.frame;
     if (px < f.x || px > f.x + f.width || py < f.y || py > f.y + f.height) return;
     const at = this._snapped(...c.back(px, py));
     brush.points.push(at);
-    make(c.over, "path", { d: marker(this.lab.klass, c.x(at[0]), this.lab.frame.flat ? c.y(0) : c.y(at[1]), this.size), class: "mark", style: colour(this.lab.klass) });
+    make(c.over, "path", { d: marker(lab.klass, c.x(at[0]), flat ? c.y(0) : c.y(at[1]), this.size), class: "mark", style: colour(lab.klass) });
   }
 
   // Keys of a focused point; true where the key was for it.
   key(event, i) {
     const step = (this.c.box.x1 - this.c.box.x0) * (event.shiftKey ? 0.002 : 0.02);
     const moves = { ArrowLeft: [-1, 0], ArrowRight: [1, 0], ArrowUp: [0, 1], ArrowDown: [0, -1] }[event.key];
+    const { lab } = this, rows = lab.chosen.has(i) ? [...lab.chosen] : [i];
     if (moves) {
-      const [u, v] = this.points[i];
-      this.lab.keepForUndo();
-      this.lab.movePoint(i, this._snapped(u + step * moves[0], v + step * moves[1]), false);
+      lab.keepForUndo();
+      lab.movePoints(rows.map((k) => [k, this._snapped(this.points[k][0] + step * moves[0], this.points[k][1] + step * moves[1])]), false);
       return true;
     }
+    if (event.key === "Enter" && lab.pointer === "select") { lab.choose(lab.chosen.has(i) ? [...lab.chosen].filter((k) => k !== i) : [...lab.chosen, i]); return true; }
     if (event.key === "Enter" && this.lab.method.picks) { this.lab.pick(i); this.lab.pointer = this.lab.pointerMenu.value = "pick"; return true; }
-    if (event.key === "Delete" || event.key === "Backspace") { this.lab.removePoint(i); return true; }
+    if (event.key === "Delete" || event.key === "Backspace") { if (rows.length > 1) lab.removePoints(rows); else lab.removePoint(i); return true; }
     if (event.key === "]" || event.key === "[") {
       const to = (i + (event.key === "]" ? 1 : this.marks.length - 1)) % this.marks.length;
       this.focus = to;

@@ -55,6 +55,7 @@ export class Words {
       const [what, flag] = name.split(" (1 = yes)");
       body.append(el("tr", { class: "fact" }, el("th", { scope: "row" }, what), el("td", { class: "number" }, flag === undefined ? show(values[t]) : values[t] ? "yes" : "no")));
     }
+    if (run.alpha) body.append(el("tr", { class: "fact" }, el("th", { scope: "row" }, "support rows"), el("td", { class: "number" }, String(lab.supportNow().length))));
     const wrong = lab.errorsNow(), listed = wrong.slice(0, 8).map((i) => lab.rowName(i)).join(", ");
     this.wrong.textContent = wrong.length ? `Wrong side: ${listed}${wrong.length > 8 ? ` and ${wrong.length - 8} more` : ""}.` : "Every row is on its own side.";
   }
