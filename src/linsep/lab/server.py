@@ -11,6 +11,7 @@ from __future__ import annotations
 
 import gzip
 import json
+import logging
 import secrets
 import socket
 import threading
@@ -25,7 +26,7 @@ if TYPE_CHECKING:
     from starlette.requests import Request
     from starlette.responses import Response
 
-MOST_BYTES = 8 << 20  # of one question
+MOST_BYTES, MOST_SECONDS = 8 << 20, 15  # of one question, until all of it has come
 _POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data: blob:; "
     "connect-src 'self'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'"
@@ -99,6 +100,7 @@ class Lab(Shown):
             app, log_level="error", timeout_graceful_shutdown=1, lifespan="off", ws="none",
             server_header=False,
         )  # fmt: skip
+        logging.getLogger("uvicorn.error").addFilter(_worth_saying)
         self._server = uvicorn.Server(config)
         self._thread: threading.Thread | None = None
 
@@ -137,6 +139,11 @@ class Lab(Shown):
 
     def __repr__(self) -> str:
         return f"<Lab {self.url}>"
+
+
+def _worth_saying(record: logging.LogRecord) -> bool:
+    """Not that a run was given up: that is what Ctrl-C asks for."""
+    return not record.getMessage().startswith("Cancel ")
 
 
 class Door:
@@ -240,9 +247,8 @@ def application(
         if request.headers.get("origin") not in _origins(port):
             return Response("from another page", status_code=403, media_type="text/plain")
         body = await _body(request)
-        if body is None:
-            words = f"a question has at most {MOST_BYTES >> 20} MB; give fewer rows."
-            return Response(json.dumps({"error": words}), 413, media_type="application/json")
+        if isinstance(body, str):
+            return Response(json.dumps({"error": body}), 413, media_type="application/json")
         verb = request.path_params["verb"]
         name = request.headers.get("x-file-name", "")
         found = await run_in_threadpool(answers.answer, verb, body, name)
@@ -267,13 +273,23 @@ def _packed(request: Request, media: str, data: bytes) -> Response:
     return Response(data, media_type=media, headers={"Content-Encoding": "gzip"})
 
 
-async def _body(request: Request) -> bytes | None:
-    """All of a question; None for one that is too long, of which no more is read."""
+async def _body(request: Request) -> bytes | str:
+    """All of a question; or why it is no longer read: it is too long, too slow, or broken off."""
+    import asyncio
+
+    from starlette.requests import ClientDisconnect
+
     body = b""
-    async for part in request.stream():
-        body += part
-        if len(body) > MOST_BYTES:
-            return None
+    try:
+        async with asyncio.timeout(MOST_SECONDS):
+            async for part in request.stream():
+                body += part
+                if len(body) > MOST_BYTES:
+                    return f"a question has at most {MOST_BYTES >> 20} MB; give fewer rows."
+    except TimeoutError:
+        return f"a question has to come within {MOST_SECONDS} seconds."
+    except ClientDisconnect:  # a browser was killed: there is nobody to tell
+        return "the question was broken off."
     return body
 
 
