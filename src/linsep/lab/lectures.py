@@ -21,6 +21,12 @@ LECTURES: list[dict[str, Any]] = [
         "title": "Learning and linear classifiers",
         "slides": [
             _slide(
+                "Design by estimating parameters",
+                "Mean and covariance of each class are estimated, as if they were Gaussian, and "
+                "the likelier class is taken: the border is a curve of second degree.",
+                "two clouds that meet", "gaussian",
+            ),
+            _slide(
                 "Underfitting",
                 "A kernel that is nearly a plane: too narrow a class of strategies. Hollow rows "
                 "are held out: neither they nor the others are told apart well.",
@@ -191,6 +197,12 @@ LECTURES: list[dict[str, Any]] = [
         "key": "003",
         "title": "Logistic regression, linear discriminants, MSE, SVM",
         "slides": [
+            _slide(
+                "From Gaussians to a linear rule",
+                "Independent features, variances that both classes share: ln P(1|x)/P(0|x) is "
+                "linear, and so is the border.",
+                "two clouds that meet", "gaussian", settings={"covariance": "shared-diagonal"},
+            ),
             _slide(
                 "The logistic function",
                 "P(Y = 1 | x) = 1 / (1 + exp(−f)), between 0 and 1; where it is 1/2 lies the "

@@ -225,6 +225,13 @@ METHODS = (
         {"solver": "newton"}, "Logistic", "cost", "a ← a − H⁻¹ ∇J", ends=True,
     ),
     Method(
+        "gaussian", "Gaussian classifier", "GaussianClassifier",
+        (Setting("covariance", "covariance", "choice", "full",
+                 ("full", "shared", "diagonal", "shared-diagonal"),
+                 help="shared: one for all classes, and the border is a line"),),
+        {}, None, "hulls", "mean and covariance of each class; the likelier class", steps=False,
+    ),
+    Method(
         "linear-svm", "Support vector machine", "LinearSVM",
         (_C, Setting("loss", "loss", "choice", "hinge", ("hinge", "squared_hinge")), _OFFSET),
         {}, "Hinge", "loss", "minimise |w|²/2 + C Σ max(0, 1 − y f(x))",

@@ -294,6 +294,8 @@ def test_every_figure_is_drawn(lab):
     assert page.page.get_by_role("tab").all_inner_texts() == ["Hulls"]
     page.go("set=ring&m=kernel-svm&view=loss")
     assert page.page.locator(".second-body .tick").count() == 40
+    page.go("set=five%20classes&m=gaussian&view=regions")
+    assert page.page.locator(".data-plane image").count() == 1
     page.go("set=ring&m=kernel-svm&t=4")
     assert page.page.locator(".data-plane image").count() == 1
     page.go("set=two%20clouds%20that%20meet&m=linear-svm&t=9")

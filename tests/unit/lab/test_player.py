@@ -157,6 +157,8 @@ MADE = {table.name: table for table in (made() for made in DRAWN)}
         ("ring", "perceptron", {"lift": "x1, x2, x1**2 + x2**2"}),
         ("three classes", "kesler", {"lift": "x1, x2, x1*x2"}),
         ("three classes", "one-vs-one", {"lift": "poly(2)"}),
+        ("two clouds that meet", "gaussian", {}),
+        ("five classes", "gaussian", {"covariance": "diagonal"}),
     ],
 )
 def test_regions_of_every_step_have_its_errors(name, method, more):
