@@ -58,7 +58,7 @@ def what_it_is(estimator: str) -> str:
     return words[:1].upper() + words[1:]
 
 
-def table(args: Namespace, **options: Any) -> Table:
+def table(args: Namespace, *, reader: Callable[..., Table] = read, **options: Any) -> Table:
     """The data named on the command line: a file, or a bundled set."""
     target = number_or_name(args.target)
     if not Path(args.data).exists() and args.data in available():
@@ -67,7 +67,7 @@ def table(args: Namespace, **options: Any) -> Table:
         options["missing"] = "drop"
     options |= {"names": number_or_name(args.names), "header": False if args.no_header else None}
     options |= {"delimiter": args.delimiter, "encoding": args.encoding}
-    data = read(args.data, target=options.pop("target", target), **options)
+    data = reader(args.data, target=options.pop("target", target), **options)
     if data.notes:
         narrate(data.notes)
     return data

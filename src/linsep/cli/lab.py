@@ -31,6 +31,9 @@ def _start(args: Namespace) -> dict[str, Any]:
     if args.data is None and args.algorithm is None:
         return {"task": None}
     from linsep.lab.start import start_of
+    from linsep.lab.tables import table_of_file
 
-    given = None if args.data is None else table(args, positive=args.positive)
+    given = None
+    if args.data is not None:
+        given = table(args, reader=table_of_file, positive=args.positive)
     return start_of(given, None, args.algorithm or "perceptron", {})

@@ -157,7 +157,12 @@ def _labels(classes: list[Any]) -> NDArray[Any]:
 
 
 def table_message(table: Table) -> dict[str, Any]:
-    """A table as pages hold it: rows, numbers of classes, the labels of these."""
+    """A table as pages hold it: rows, numbers of classes, the labels of these.
+
+    Of more rows than a page takes it is a sample, and says so.
+    """
+    if len(table.y) > MOST_ROWS:
+        table = _sample(table)
     X = table.X.toarray() if hasattr(table.X, "toarray") else np.asarray(table.X, dtype=np.float64)
     labels, y = np.unique(table.y, return_inverse=True)
     if len(labels) > MOST_CLASSES:
@@ -166,10 +171,10 @@ def table_message(table: Table) -> dict[str, Any]:
             f"{MOST_CLASSES}. Join some of them, or take one against the rest: "
             "linsep lab FILE --positive CLASS."
         )
-    if len(X) > MOST_ROWS or X.shape[1] > MOST_FEATURES:
+    if X.shape[1] > MOST_FEATURES:
         raise DataError(
-            f"{table.name or 'the table'} is {X.shape[0]} x {X.shape[1]}; the lab takes at most "
-            f"{MOST_ROWS} rows of {MOST_FEATURES} features. Give a sample of the rows."
+            f"{table.name or 'the table'} has {X.shape[1]} features; the lab takes at most "
+            f"{MOST_FEATURES}. Leave out some of the columns."
         )
     if not np.isfinite(X).all():
         raise DataError(f"{table.name or 'the table'} has numbers that are not finite.")
@@ -180,6 +185,18 @@ def table_message(table: Table) -> dict[str, Any]:
         "rows": None if table.row_names is None else [str(name) for name in table.row_names],
         "name": table.name, "shown": _shown(table, labels), "notes": table.notes,
     }  # fmt: skip
+
+
+def _sample(table: Table) -> Table:
+    """As many rows as a page takes, in their order; the same ones every time."""
+    n = len(table.y)
+    rows = np.sort(np.random.default_rng(0).choice(n, MOST_ROWS, replace=False))
+    names = table.row_names or tuple(f"row {i}" for i in range(n))
+    words = f"a sample of {MOST_ROWS} of {n} rows: verdict and model are about these"
+    return replace(
+        table, X=table.X[rows], y=table.y[rows], row_names=tuple(names[i] for i in rows),
+        notes="; ".join(filter(None, [words, table.notes])), sample_weight=None,
+    )  # fmt: skip
 
 
 def _shown(table: Table, labels: NDArray[Any]) -> list[str]:

@@ -13,12 +13,13 @@ from typing import Any
 
 import numpy as np
 
+from linsep.core.sources import STDIN
 from linsep.core.words import count
 from linsep.data.columns import TextColumnError
 from linsep.data.lectures import available, load
 from linsep.data.read import read
 from linsep.data.table import Table
-from linsep.errors import DataError, LinsepError
+from linsep.errors import DataError, FormatError, LinsepError
 from linsep.lab.lectures import LECTURES
 from linsep.lab.methods import METHODS
 from linsep.lab.player import table_message
@@ -48,7 +49,7 @@ def table_of_bytes(data: bytes, name: str) -> dict[str, Any]:
         with os.fdopen(place, "wb") as file:
             file.write(data)
         try:
-            found = _read(path)
+            found = table_of_file(path, missing="drop")
         except LinsepError as error:
             raise DataError(str(error).replace(path, name)) from error
     finally:
@@ -58,21 +59,34 @@ def table_of_bytes(data: bytes, name: str) -> dict[str, Any]:
     title = Path(name).name.split(".")[0]
     message = table_message(replace(found, name=title))
     shape = f"{count(len(message['X']), 'row')}, {count(len(message['features']), 'feature')}"
-    notes = found.notes.replace(path, name)
+    notes = message["notes"].replace(path, name)
     return message | {"notes": f"{shape}. {notes}".strip()}
 
 
-def _read(path: str) -> Table:
-    """A matrix of the rows without gaps; columns of text and dates become numbers."""
+def table_of_file(path: str, **options: Any) -> Table:
+    """A matrix of the rows; columns of text and dates become numbers, of rows without gaps."""
     try:
-        return read(path, missing="drop")
-    except TextColumnError:
-        if find_spec("pandas") is None:
+        return read(path, **options)
+    except FormatError as error:
+        if path == STDIN or find_spec("pandas") is None:
             raise
+        from linsep.tables.read import holds_columns
+
+        if not holds_columns(path):
+            raise
+        try:
+            return _of_columns(path, options)
+        except LinsepError:
+            if isinstance(error, TextColumnError):
+                raise
+            raise error from None  # it names the cell
+
+
+def _of_columns(path: str, options: dict[str, Any]) -> Table:
     from linsep.tables.columns import Columns
     from linsep.tables.read import read as read_frame
 
-    frame = read_frame(path, missing="drop")
+    frame = read_frame(path, **options | {"missing": "drop"})
     columns = Columns(scale=False).fit(frame.columns)
     X = columns.transform(frame.columns)
     notes = [*frame.notes, *columns.report(most=20).split("\n")]
@@ -82,6 +96,7 @@ def _read(path: str) -> Table:
         feature_names=tuple(map(str, columns.get_feature_names_out())),
         row_names=frame.row_names,
         classes=tuple(np.unique(frame.y).tolist()),
+        name=Path(path).name.split(".")[0],
         notes="; ".join(notes),
         source=frame.source,
         target=frame.target,

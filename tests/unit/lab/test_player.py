@@ -14,6 +14,8 @@ import numpy as np
 import pytest
 
 import linsep
+from linsep.cli.lab import _start
+from linsep.cli.main import parser
 from linsep.data.table import Table
 from linsep.errors import DataError, LinsepError
 from linsep.lab.lectures import LECTURES
@@ -284,6 +286,20 @@ def test_files_of_a_page_become_tables(text, name):
     Task.of({"table": found, "method": "perceptron"})
 
 
+def test_the_command_reads_what_the_page_reads(tmp_path):
+    pytest.importorskip("pandas")
+    path = tmp_path / "table.csv"
+    for text in ("a;b;kind\n1,5;2;yes\n4;5,25;no\n3;;no\n", "c,b,kind\nred,1,yes\nblue,2,no\n"):
+        path.write_text(text)
+        began = _start(parser().parse_args(["lab", str(path)]))["task"]["table"]
+        dropped = table_of_bytes(text.encode(), "table.csv")
+        for key in ("X", "y", "classes", "features", "name"):
+            assert began[key] == dropped[key], key
+    damaged = "a,b,y\n1,2,0\n3,4,1\n3,1.2x,1\n4,5,0\n5,6,1\n6,7,0\n"
+    with pytest.raises(LinsepError, match=r"table\.csv:4:2: '1\.2x'"):
+        table_of_bytes(damaged.encode(), "table.csv")
+
+
 def test_files_that_cannot_be_read_are_a_sentence_without_a_path():
     for data, name in ((b"\x00\xff\x00", "x.csv"), (b"", "../../etc/passwd"), (b"1,2\n3", "a.csv")):
         with pytest.raises(LinsepError) as error:
@@ -419,8 +435,20 @@ def test_tables_that_do_not_fit_say_so():
     many = Table(X=rng.normal(size=(40, 2)), y=np.arange(40) % 12, name="many")
     with pytest.raises(DataError, match="12 classes"):
         Task(many, BY_KEY["perceptron"], {}).told()
-    with pytest.raises(DataError, match="at most 5000 rows"):
-        Task(Table(X=np.zeros((6000, 2)), y=np.arange(6000) % 2), BY_KEY["perceptron"], {}).told()
+    with pytest.raises(DataError, match="1001 features"):
+        Task(Table(X=np.zeros((2, 1001)), y=np.arange(2)), BY_KEY["perceptron"], {}).told()
+
+
+def test_of_many_rows_there_is_a_sample_that_says_so():
+    X, y = np.arange(12_000.0).reshape(6000, 2), np.arange(6000) % 3
+    told = Task(Table(X=X, y=y, name="long"), BY_KEY["perceptron"], {}).told()["table"]
+    assert told["notes"] == "a sample of 5000 of 6000 rows: verdict and model are about these"
+    rows = [int(name.removeprefix("row ")) for name in told["rows"]]
+    assert rows == sorted(set(rows)) and len(rows) == 5000
+    assert told["X"] == X[rows].tolist() and told["y"] == y[rows].tolist()
+    text = "x1,x2,y\n" + "\n".join(f"{k},{k % 7},{k % 2}" for k in range(5001)) + "\n"
+    page = table_of_bytes(text.encode(), "long.csv")
+    assert page["notes"].startswith("5000 rows, 2 features. a sample of 5000 of 5001")
 
 
 def test_slides_about_steps_have_some():

@@ -622,7 +622,7 @@ class Lab {
     const given = !state.table && !state.set && start.task;
     if (given) Object.assign(state, clone({ ...start.task, picks: start.task.picks ?? [], ...(hash ? { step: state.step } : {}) }));
     const known = given && this.sets.find((s) => s.name === state.table.name && JSON.stringify([s.X, s.y]) === JSON.stringify([state.table.X, state.table.y]));
-    if (known) state.set = known.name;
+    if (known) state.set = known.name; else if (given?.table.notes) notes.push(`${given.table.notes}.`);
     if (!this.methods.some((m) => m.key === state.method)) { notes.push(`There is no method ${state.method}.`); state.method = "perceptron"; }
     const set = this.sets.find((s) => s.name === state.set) ?? (state.table ? null : this.sets[0]);
     if (state.set && set?.name !== state.set) notes.push(`There is no set ${state.set.slice(0, 40)}.`);
@@ -889,7 +889,7 @@ class Lab {
     const area = el("textarea", { rows: 9, "aria-label": "Table as text", placeholder: "x1,x2,y\n1.0,2.0,a\n3.5,0.5,b\n\nor svmlight:  +1 1:0.5 2:1.2" });
     const file = el("input", { type: "file", "aria-label": "File", accept: ".csv,.tsv,.txt,.svm,.libsvm,.svmlight,.npz,.parquet,.arrow,.gz,.bz2" });
     const box = dialog(this.root, "Your own data",
-      el("p", {}, "CSV (the last column, or one called y, class, label or target, is the class), svmlight, npz or Parquet; up to 5000 rows, 1000 features and ten classes. A file can also be dropped anywhere on the page. It stays on this machine."),
+      el("p", {}, "CSV (the last column, or one called y, class, label or target, is the class), svmlight, npz or Parquet; up to 1000 features and ten classes; of more than 5000 rows a sample. A file can also be dropped anywhere on the page. It stays on this machine."),
       el("p", {}, file), area,
       el("p", {}, el("button", { type: "button", onclick: async () => { const text = area.value.trim(); if (text && await this.readText(text + "\n")) box.close(); else if (text) box.close(); } }, "Use this table")));
     file.addEventListener("change", async () => { if (file.files[0]) { await this.readFile(file.files[0]); box.close(); } });
