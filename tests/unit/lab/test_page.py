@@ -230,6 +230,17 @@ def test_a_page_for_a_set_of_the_menu_names_it(chromium):
         served.close()
 
 
+def test_what_was_done_to_a_table_is_told(chromium):
+    table = linsep.data.Table(X=np.eye(2), y=np.arange(2), notes="a sample of 2 of 9 rows")
+    served = linsep.lab(table, browser=False, widget=False)
+    page = Page(chromium, served)
+    assert page.page.locator(".note").inner_text() == "a sample of 2 of 9 rows."
+    page.go("set=mse-1")  # rows of a link, not those of Python
+    assert page.page.locator(".note").is_hidden() and page.js("lab.state.table.X.length") == 4
+    page.close()
+    served.close()
+
+
 def test_rows_are_reflected_by_a_slider(lab):
     page = lab("set=points on a line&view=reflected&t=2")
     X, y = (np.array(page.js(f"lab.state.table.{part}")) for part in "Xy")
@@ -325,7 +336,8 @@ def test_slides_of_a_lecture_in_their_order(lab):
     page.settle()
     assert LECTURES[-1]["slides"][1]["title"] in page.page.locator(".slide").inner_text()
     assert "at the end: every row" in page.page.locator(".fit-text").inner_text()  # not of step 0
-    page.js("lab.slide('000', 2)")
+    over = [slide["title"] for slide in LECTURES[0]["slides"]].index("Overfitting")
+    page.js("k => lab.slide('000', k)", over)
     page.settle()
     assert page.js("[lab.errorsNow().length, lab.heldNow().errors.at(-1).length > 2]") == [0, True]
     for slide in ("3", "4"):  # the one rule, then the other

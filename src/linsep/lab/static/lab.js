@@ -622,7 +622,7 @@ class Lab {
     const given = !state.table && !state.set && start.task;
     if (given) Object.assign(state, clone({ ...start.task, picks: start.task.picks ?? [], ...(hash ? { step: state.step } : {}) }));
     const known = given && this.sets.find((s) => s.name === state.table.name && JSON.stringify([s.X, s.y]) === JSON.stringify([state.table.X, state.table.y]));
-    if (known) state.set = known.name; else if (given?.table.notes) notes.push(`${given.table.notes}.`);
+    if (known) state.set = known.name; else if (given && given.table.notes) notes.push(`${given.table.notes}.`);
     if (!this.methods.some((m) => m.key === state.method)) { notes.push(`There is no method ${state.method}.`); state.method = "perceptron"; }
     const set = this.sets.find((s) => s.name === state.set) ?? (state.table ? null : this.sets[0]);
     if (state.set && set?.name !== state.set) notes.push(`There is no set ${state.set.slice(0, 40)}.`);
