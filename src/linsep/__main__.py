@@ -1,5 +1,6 @@
 """The script ``linsep``, and ``python -m linsep`` where that is not on the path."""
 
+import gc
 import sys
 
 from linsep._leave import leave_at_signals
@@ -10,7 +11,9 @@ def run() -> int:
     leave_at_signals()
     from linsep.cli.main import main
 
-    return main()
+    code = main()
+    gc.freeze()  # what is left needs no search for garbage, which takes half a second
+    return code
 
 
 if __name__ == "__main__":

@@ -15,7 +15,7 @@ from linsep.data.lectures import available, load
 from linsep.errors import SettingError
 
 _CUT = 0.5  # seconds of a report after a signal
-_REPORT = 0.15  # share of the time that is kept for the report
+_REPORT, _PRINTED = 0.15, 0.03  # shares of the time that are kept for the report, or for the words
 
 
 def run(args: Namespace) -> int:
@@ -28,7 +28,7 @@ def run(args: Namespace) -> int:
     if not args.time_limit > 0:
         raise SettingError("--time-limit 0: a study needs some seconds.")
     given, reading = _given(args)
-    share = _REPORT if args.html else 0.0
+    share = _REPORT if args.html else _PRINTED
     spent = clock() - args.begin  # modules are imported, which counts
     try:  # a signal while the file is read ends at once; later with what was found
         found = study(

@@ -44,6 +44,7 @@ from linsep.core.limits import (
     require_memory,
     tick,
     time_left,
+    until_given_up,
 )
 from linsep.core.notes import note, warn
 from linsep.core.sources import first_bytes
@@ -304,13 +305,14 @@ def _kind(argument: Any) -> object:
 
 @contextlib.contextmanager
 def _given_up_at_a_signal() -> Iterator[None]:
-    """A compilation takes seconds and asks nobody for the time: Ctrl-C is heard in the middle of
-    it, where whatever is under way may be given up. Signals come to the main thread alone."""
+    """A compilation takes seconds and asks nobody for the time: Ctrl-C and the end of the time are
+    heard in the middle of it, where whatever is under way may be given up. Signals come to the main
+    thread alone."""
     if not may_be_given_up() or threading.current_thread() is not threading.main_thread():
         yield
         return
     tick()
-    with deaf_work():
+    with deaf_work(until_given_up()):
         yield
 
 

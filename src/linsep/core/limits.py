@@ -128,13 +128,44 @@ def keeping_results() -> Iterator[None]:
 
 
 @contextmanager
-def deaf_work() -> Iterator[None]:
-    """Work of another library, which never asks for the time: a signal raises TimeUpError in it."""
+def deaf_work(seconds: float = math.inf) -> Iterator[None]:
+    """Work of another library, which never asks for the time: a signal raises TimeUpError in it.
+
+    So does the end of so many seconds, where there are alarms: in the main thread of a Unix, if
+    nobody else has set one.
+    """
     before, Interrupts._deaf = Interrupts._deaf, True
+    try:
+        with _alarm(seconds):
+            yield
+    finally:
+        Interrupts._deaf = before
+
+
+@contextmanager
+def _alarm(seconds: float) -> Iterator[None]:
+    """TimeUpError in what runs within when its time is up, again and again if it is not heard."""
+    alarms = hasattr(signal, "setitimer") and math.isfinite(seconds)
+    if not alarms or threading.current_thread() is not threading.main_thread():
+        yield
+        return
+    if signal.getsignal(signal.SIGALRM) != signal.SIG_DFL:
+        yield
+        return
+    at_work = True
+
+    def ring(number: int, frame: FrameType | None) -> None:
+        if at_work:
+            raise TimeUpError
+
+    signal.signal(signal.SIGALRM, ring)
+    signal.setitimer(signal.ITIMER_REAL, max(seconds, _SOON), _AGAIN)
     try:
         yield
     finally:
-        Interrupts._deaf = before
+        at_work = False
+        signal.setitimer(signal.ITIMER_REAL, 0.0)
+        signal.signal(signal.SIGALRM, signal.SIG_DFL)
 
 
 def the_program_ends() -> bool:
@@ -173,6 +204,7 @@ def in_a_search() -> bool:
 
 # -- Time -----------------------------------------------------------------------------------------
 
+_SOON, _AGAIN = 1e-3, 0.2  # seconds after which an alarm rings at the earliest, and once more
 _source = time.perf_counter  # never goes back; a test may put another clock here
 _end_of_time: ContextVar[float] = ContextVar("end_of_time", default=math.inf)
 
@@ -180,6 +212,20 @@ _end_of_time: ContextVar[float] = ContextVar("end_of_time", default=math.inf)
 def clock() -> float:
     """Seconds since some moment."""
     return _source()
+
+
+def begin_of_process() -> float:
+    """When the process was started, on the clock.
+
+    Where the system does not tell, its processor time stands for the time that it has run.
+    """
+    try:
+        with open("/proc/self/stat", "rb") as file:
+            ticks = int(file.read().rpartition(b")")[2].split()[19])  # the 22nd field
+        age = time.clock_gettime(time.CLOCK_BOOTTIME) - ticks / os.sysconf("SC_CLK_TCK")
+    except (OSError, AttributeError, ValueError, IndexError):
+        age = time.process_time()
+    return clock() - max(age, 0.0)
 
 
 @contextmanager
@@ -275,6 +321,12 @@ def tick(ahead: float = 0.0) -> None:
 def may_be_given_up() -> bool:
     """Whether what runs here is given up when the time is up; an answer and its proof are not."""
     return _given_up.get() is not None
+
+
+def until_given_up() -> float:
+    """Seconds after which what runs here is given up."""
+    end = _given_up.get()
+    return math.inf if end is None else end - clock()
 
 
 # -- A run: drive alone looks at these ------------------------------------------------------------

@@ -8,8 +8,8 @@ from __future__ import annotations
 import math
 import os
 import warnings
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import nullcontext, suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext, suppress
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -363,7 +363,7 @@ class _Run:
                     "interrupted before the first family was finished: there is nothing to report"
                 )
             raise DataError(
-                f"no family was finished within {limit:.3g} seconds; give more of them with "
+                "no family was finished in the time that was left for them; give more with "
                 "time_limit=." if limit is not None else "no family could be fitted; see skipped.",
                 options={"time_limit=": "--time-limit"},
             )  # fmt: skip
@@ -607,27 +607,28 @@ class _Run:
             try:
                 with limited(None if left == math.inf else left):
                     model = _fit(setting, rows, self.y[train])
+                    if _unfinished(model) or was_interrupted(model):
+                        return None
+                    # Trees have no start; others may have waited for machine code at first.
+                    ahead = (self.folds - 1 - k) * (clock() - started)
+                    if k == (family.kind != "referee") and ahead > self._left():
+                        return None
+                    some = np.linspace(0, len(train) - 1, min(len(train), _JUDGED)).astype(int)
+                    told[test] = _answers(model, others)
+                    known = _answers(model, rows[some])
             except TimeUpError:
                 return None
-            if _unfinished(model) or was_interrupted(model):
-                return None
-            # Trees cannot be stopped on the way; others may have waited for machine code at first.
-            ahead = (self.folds - 1 - k) * (clock() - started)
-            if k == (family.kind != "referee") and ahead > self._left():
-                return None
-            told[test] = model.predict(others)
             wrong.append(float(np.mean(told[test] != self.y[test])))
-            some = np.linspace(0, len(train) - 1, min(len(train), _JUDGED)).astype(int)
-            seen.append(float(np.mean(model.predict(rows[some]) != self.y[train[some]])))
+            seen.append(float(np.mean(known != self.y[train[some]])))
             last = last_step(model)
             gaps.append(getattr(getattr(last, "certificate_", None), "relative_gap", None))
             statuses.append(getattr(getattr(last, "status_", None), "name", ""))
             if self._left() <= 0 and k + 1 < self.folds:
                 return None
-        known = [float(gap) for gap in gaps if gap is not None]
+        proved = [float(gap) for gap in gaps if gap is not None]
         return Trial(
             setting, float(np.mean(told != self.y)), wrong, float(np.mean(seen)),
-            max(known) if known else None, sorted(set(statuses)), clock() - begin, told,
+            max(proved) if proved else None, sorted(set(statuses)), clock() - begin, told,
         )  # fmt: skip
 
     def _keep(self, family: Family, trials: list[Trial]) -> None:
@@ -680,13 +681,28 @@ def _by_error(row: Row) -> float:
 
 
 def _fit(setting: Any, X: Any, y: NDArray[Any]) -> Any:
-    """A fit; trees of few rows by one thread, since others would only wait for each other."""
-    ours = type(setting).__module__.startswith("linsep.")
-    with (
-        nullcontext() if ours or X.shape[0] > _ALONE else threadpool_limits(1),
-        nullcontext() if ours else deaf_work(),
-    ):
+    """A fit, within the time that is left."""
+    with _kept_to_time(setting, X.shape[0]):
         return clone(setting).fit(X, y)
+
+
+def _answers(model: Any, X: Any) -> NDArray[Any]:
+    """Predictions, within the time that is left."""
+    with _kept_to_time(model, X.shape[0]):
+        return np.asarray(model.predict(X))
+
+
+@contextmanager
+def _kept_to_time(model: Any, rows: int) -> Iterator[None]:
+    """Work of models that do not ask for the time.
+
+    Trees of few rows have one thread, since others would only wait for each other.
+    """
+    if type(last_step(model)).__module__.startswith("linsep."):
+        yield
+        return
+    with nullcontext() if rows > _ALONE else threadpool_limits(1), deaf_work(time_left()):
+        yield
 
 
 def _unfinished(model: object) -> bool:

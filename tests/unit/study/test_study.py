@@ -150,7 +150,7 @@ def test_no_time_is_an_error_and_some_of_it_leaves_families_out(monkeypatch):
     assert [row.family for row in hasty.rows] == ["baseline", "logistic regression"]
     assert all(row.trials[0].error >= row.error for row in hasty.rows)
     monkeypatch.setattr(running, "_SURE_ENTRIES", 0)
-    with pytest.raises(DataError, match="no family was finished within"):
+    with pytest.raises(DataError, match="no family was finished in the time"):
         linsep.study(table(), "grade", time_limit=1e-6)
     time = iter(np.arange(0.0, 1e6, 0.25))
     monkeypatch.setattr("linsep.core.limits._source", lambda: float(next(time)))
