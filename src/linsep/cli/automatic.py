@@ -20,7 +20,14 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.cli.columns import Given, frame_of, given, leak_words, tell_of_classes
+from linsep.cli.columns import (
+    Given,
+    doubt_words,
+    frame_of,
+    given,
+    leak_words,
+    tell_of_classes,
+)
 from linsep.cli.common import as_known, emit, estimator, kept_model, literal, narrate, some
 from linsep.cli.common import table as read_table
 from linsep.core.limits import time_left, time_limit
@@ -86,7 +93,7 @@ def fit(args: Namespace) -> int:
     for warning in caught:
         narrate(f"warning: {warning.message}")
     if isinstance(fitted, Tabular):
-        for words in leak_words(fitted.telling_):
+        for words in doubt_words(fitted.columns_) + leak_words(fitted.telling_):
             narrate(words)
     judged = _judged(args, fitted, data, held, path)
     good = True

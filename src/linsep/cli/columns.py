@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shlex
 from argparse import Namespace
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
@@ -170,6 +171,8 @@ def _tell_of_columns(columns: Columns) -> None:
             fates.setdefault(words, []).append(str(name))
     for words, names in list(fates.items())[:_TOLD]:
         narrate(f"{named(names)}: {words}")
+    for words in doubt_words(columns):
+        narrate(words)
     rest = [name for names in list(fates.values())[_TOLD:] for name in names]
     if rest:
         narrate(f"and {count(len(rest), 'more column')}, told by the model")
@@ -186,6 +189,16 @@ def named(names: Sequence[str]) -> str:
     shown = ", ".join(map(repr, names[:_NAMED]))
     more = len(names) - _NAMED
     return f"columns {shown}" + (f" and {more} more" if more > 0 else "")
+
+
+def doubt_words(columns: Columns) -> list[str]:
+    """What is said of numbers that may stand for no value."""
+    return [
+        f"column {str(name)!r}: {role.doubt} is far from all other values; if it marks gaps, say "
+        f"--role {shlex.quote(f'{name}=number:{role.doubt}')}"
+        for name, role in columns.roles_.items()
+        if role.doubt
+    ][:_LEAKS]
 
 
 def _tell_of_leaks(found: Mapping[str, float]) -> None:

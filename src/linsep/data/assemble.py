@@ -17,6 +17,7 @@ from linsep.data.columns import (
     Source,
     TextColumnError,
     as_labels,
+    is_dash,
     is_missing,
     is_number,
 )
@@ -64,7 +65,7 @@ def assemble(columns: list[Column], layout: Layout, source: Source, *, missing: 
     if not features:
         raise DataError(f"{source.path}: there is no column of features beside the labels.")
     columns = [
-        one if j in (layout.target, layout.row_names) else _signs(one, notes)
+        one if j in (layout.target, layout.row_names) else _signs(_emptied(one), notes)
         for j, one in enumerate(columns)
     ]
     text = [j for j in features if _is_text(columns[j], j, source)]
@@ -92,6 +93,20 @@ def assemble(columns: list[Column], layout: Layout, source: Source, *, missing: 
 
 
 # -- columns that are no numbers ------------------------------------------------------------------
+
+
+def _emptied(column: Column) -> Column:
+    """Dashes among numbers stand for no value; any other column as it is."""
+    values = [value for value in column.values if not is_missing(value)]
+    dashes = [value for value in values if is_dash(value)]
+    if not dashes or len(dashes) == len(values) or not all(map(_is_plain, values)):
+        return column
+    emptied = tuple("" if is_dash(value) else value for value in column.values)
+    return Column(column.name, codes=column.codes, values=emptied)
+
+
+def _is_plain(value: str) -> bool:
+    return is_number(value) or is_dash(value)
 
 
 def _signs(column: Column, notes: list[str]) -> Column:

@@ -18,6 +18,7 @@ from linsep.data.layout import Choice, Layout, check_integers, find_roles
 from linsep.errors import DataError, FormatError, require
 
 _WAY = "save it again with np.savez(path, X=X, y=y)"
+_A_SECOND = {"s": 1.0, "ms": 1e3, "us": 1e6, "ns": 1e9}
 _SPARSE = {"data": "fiub", "indices": "iu", "indptr": "iu", "shape": "iu"}
 
 
@@ -83,13 +84,14 @@ def read_arrow(
     dates: bool = False,
 ) -> tuple[list[Column], Layout, Source]:
     """Read Parquet, Feather or an Arrow file or stream into columns; dates as text, if at all."""
-    table = _arrow_table(path, data, dates=dates)
+    table, notes = _without_bytes(_arrow_table(path, data, dates=dates))
     if table.num_rows == 0:
         raise DataError(f"{path}: the table has no rows.")
     columns = [_column(path, title, table.column(j)) for j, title in enumerate(table.column_names)]
     layout = Layout(
-        path, ",", list(table.column_names), header=True, target=None, row_names=None, numeric=[]
-    )
+        path, ",", list(table.column_names), header=True, target=None, row_names=None, numeric=[],
+        notes=notes,
+    )  # fmt: skip
     layout.numeric = [column.numbers is not None for column in columns]
     head = table.slice(0, 1000)
     sample = {j: tuple(map(_as_text, head.column(j).to_pylist())) for j in range(len(columns))}
@@ -143,7 +145,7 @@ def _parquet(path: str, data: bytes, *, dates: bool) -> Any:
     least = min([*rows, *(chunk.values for chunk in chunks)], default=0)
     if max(pages, values, 8 * sum(rows), 8 * head.num_rows) > budget(len(data)) or least < 0:
         raise FormatError(too_large(path, len(data), budget(len(data))))
-    texts = [f.name for f in schema if not (_is_number(f.type) or _is_date(f.type))]
+    texts = [field.name for field in schema if _is_text(field.type)]
     file = pyarrow.parquet.ParquetFile(pa.BufferReader(data), read_dictionary=texts)
     return file.read()
 
@@ -184,24 +186,66 @@ def _check_repeated(path: str, table: Any, size: int) -> None:
 
 
 def _check_types(path: str, schema: Any, *, dates: bool) -> None:
-    """Refuse a column of a type that is neither number nor text before it is read."""
-    import pyarrow as pa
+    """Refuse a column of lists, and for a matrix any that is neither number nor text, unread."""
+    from pyarrow import types
 
     for field in schema:
-        kind = field.type
-        inner = kind.value_type if pa.types.is_dictionary(kind) else kind
-        text = pa.types.is_string(inner) or pa.types.is_large_string(inner)
-        if not (_is_number(inner) or text or (dates and _is_date(kind))):
-            raise (TextColumnError if _is_date(kind) else DataError)(
-                f"{path}: column {field.name!r} holds {kind}, which is neither number nor text; "
-                "convert or remove it."
+        if types.is_nested(field.type):
+            raise DataError(
+                f"{path}: column {field.name!r} holds {field.type}; make columns of it, or write "
+                "the file without it."
             )
+        if not (dates or _is_number(_inner(field.type)) or _is_text(field.type)):
+            raise TextColumnError(
+                f"{path}: column {field.name!r} holds {field.type}, which is neither number nor "
+                "text; convert or remove it."
+            )
+
+
+def _without_bytes(table: Any) -> tuple[Any, list[str]]:
+    """The table with columns of bytes and the like empty, and what is said of them."""
+    import pyarrow as pa
+
+    notes = []
+    for j, field in enumerate(table.schema):
+        kind = _inner(field.type)
+        usual = _is_number(kind) or _is_text(kind) or _is_date(kind) or _is_span(kind)
+        if not usual:
+            if not pa.types.is_null(kind):
+                notes.append(f"column {field.name!r} counts as empty: it holds {kind}")
+            empty = pa.array([""], type=pa.string()).take(
+                pa.array(np.zeros(table.num_rows, dtype=np.int64))
+            )
+            table = table.set_column(j, field.name, empty)
+    return table, notes
+
+
+def _inner(kind: Any) -> Any:
+    """The type of the values of a dictionary; any other type as it is."""
+    from pyarrow import types
+
+    return kind.value_type if types.is_dictionary(kind) else kind
+
+
+def _is_text(kind: Any) -> bool:
+    from pyarrow import types
+
+    inner = _inner(kind)
+    return bool(types.is_string(inner) or types.is_large_string(inner))
+
+
+def _is_span(kind: Any) -> bool:
+    """Whether it is a time of day, or how long something takes."""
+    from pyarrow import types
+
+    return bool(types.is_duration(kind) or types.is_time(kind))
 
 
 def _is_number(kind: Any) -> bool:
     from pyarrow import types
 
-    return bool(types.is_integer(kind) or types.is_floating(kind) or types.is_boolean(kind))
+    whole = types.is_integer(kind) or types.is_boolean(kind)
+    return bool(whole or types.is_floating(kind) or types.is_decimal(kind))
 
 
 def _is_date(kind: Any) -> bool:
@@ -228,6 +272,7 @@ def _iso(chunked: Any) -> Any:
 
 def _column(path: str, name: str, chunked: Any) -> Column:
     import pyarrow as pa
+    import pyarrow.compute
 
     kind = chunked.type
     if pa.types.is_dictionary(kind):
@@ -236,7 +281,12 @@ def _column(path: str, name: str, chunked: Any) -> Column:
     if _is_date(kind):
         chunked = pa.chunked_array([_iso(chunked)])
         kind = chunked.type
-    number = _is_number(kind)
+    if pa.types.is_decimal(kind):
+        chunked = chunked.cast(pa.float64())
+    if _is_span(kind):  # in seconds
+        counts = chunked.cast(pa.int32() if pa.types.is_time32(kind) else pa.int64())
+        chunked = pa.compute.divide(counts.cast(pa.float64()), _A_SECOND[kind.unit])
+    number = _is_number(chunked.type)
     if number and chunked.null_count == 0:
         numbers = chunked.to_numpy().astype(np.float64, copy=False)
         if np.isfinite(numbers).all():

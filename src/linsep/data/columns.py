@@ -24,8 +24,15 @@ _MISSING = frozenset({"", "?", "...", "na", "n/a", "n.a.", "nan", "-nan", "null"
     "#div/0!",
     "missing",
 }
-_DASHES = frozenset({"-", "--", "---", "\u2013", "\u2014", ".", "..", "*"})
+_DASHES = frozenset({"-", "--", "---", "\u2013", "\u2014", ".", "..", "*", "\u2205"}) | {
+    "unknown",
+    "not available",
+    "nil",
+    "k.a.",
+    "keine angabe",
+}
 _INTEGER = re.compile(r"[+-]?[0-9]+")
+_PADDED = re.compile(r"0[0-9]{3,}")
 PYTHON_DIGITS = 4000  # up to which Python converts an integer
 
 
@@ -78,8 +85,21 @@ def is_missing(text: str) -> bool:
 
 
 def is_dash(text: str) -> bool:
-    """True for dashes and points, no values among numbers and dates; among texts they are some."""
-    return text in _DASHES
+    """True for dashes, points and "unknown", no values among numbers and dates.
+
+    Among texts they are some.
+    """
+    return text.lower() in _DASHES
+
+
+def first_code(texts: Sequence[str]) -> str | None:
+    """A cell such as 01067 in a column of nothing but digits: codes, since no amount is so written.
+
+    None for any other column.
+    """
+    found = next(filter(_PADDED.fullmatch, texts), None)
+    digits = found is not None and all(one.isascii() and one.isdigit() for one in texts if one)
+    return found if digits else None
 
 
 def is_number(text: str) -> bool:

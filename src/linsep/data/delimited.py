@@ -21,6 +21,7 @@ from linsep.data.columns import (
     Column,
     Source,
     as_labels,
+    first_code,
     from_codes,
     from_texts,
     is_missing,
@@ -112,14 +113,22 @@ def _plain_numbers(cells: list[str]) -> NDArray[np.float64] | None:
     return numbers if np.isfinite(numbers).all() else None
 
 
-def read_columns(data: bytes, layout: Layout) -> tuple[list[Column], Source]:
-    """Cut a text table into columns of numbers and of text."""
+def read_columns(
+    data: bytes, layout: Layout, *, codes: bool = False
+) -> tuple[list[Column], Source]:
+    """Cut a text table into columns of numbers and of text, if asked also codes such as 01067."""
     columns = None
     if len(data) > SMALL and _arrow_agrees(data, layout) and _arrow_is_there():
-        columns = _by_arrow(data, layout)
+        columns = _by_arrow(data, layout, codes=codes and _has_codes(data, layout.delimiter))
     if columns is None:
-        columns = _by_csv(data, layout)
+        columns = _by_csv(data, layout, codes=codes)
     return columns, _source(data, layout)
+
+
+def _has_codes(data: bytes, delimiter: str) -> bool:
+    """Whether some cell has zeros in front, as no amount has."""
+    mark = re.escape(delimiter.encode())
+    return re.search(rb'[\r\n"' + mark + rb']0[0-9]{3,}[\r\n"' + mark + rb"]", data) is not None
 
 
 def _source(data: bytes, layout: Layout) -> Source:
@@ -135,7 +144,7 @@ def _roles(layout: Layout) -> list[bool]:
     return [j in (layout.target, layout.row_names) for j in range(len(layout.names))]
 
 
-def _by_csv(data: bytes, layout: Layout) -> list[Column]:
+def _by_csv(data: bytes, layout: Layout, *, codes: bool) -> list[Column]:
     rows = []
     width = len(layout.names)
     skip = layout.header
@@ -146,7 +155,7 @@ def _by_csv(data: bytes, layout: Layout) -> list[Column]:
         check_width(layout.path, line, len(cells), width)
         rows.append(cells)
     return [
-        from_texts(name, texts, keep_text=keep)
+        from_texts(name, texts, keep_text=keep or (codes and first_code(texts) is not None))
         for name, texts, keep in zip(layout.names, zip(*rows), _roles(layout))
     ]
 
@@ -178,13 +187,14 @@ def _first_line(data: bytes) -> tuple[int, int]:
     return match.span() if match else (0, 0)
 
 
-def _by_arrow(data: bytes, layout: Layout) -> list[Column] | None:
+def _by_arrow(data: bytes, layout: Layout, *, codes: bool) -> list[Column] | None:
     import pyarrow as pa
 
     text = pa.dictionary(pa.int32(), pa.string())
     keep = _roles(layout)
     types = [
-        pa.float64() if number and not role else text for number, role in zip(layout.numeric, keep)
+        pa.float64() if number and not role and not codes else text
+        for number, role in zip(layout.numeric, keep)
     ]
     for attempt in (types, [text] * len(types)):
         try:
@@ -192,7 +202,7 @@ def _by_arrow(data: bytes, layout: Layout) -> list[Column] | None:
         except pa.ArrowInvalid:
             continue
         columns = [
-            _from_arrow(name, table.column(j), keep_text=stay)
+            _from_arrow(name, table.column(j), keep_text=stay, codes=codes)
             for j, (name, stay) in enumerate(zip(layout.names, keep))
         ]
         if all(c.numbers is None or np.isfinite(c.numbers).all() for c in columns):
@@ -221,7 +231,7 @@ def _arrow_table(pa: Any, data: bytes, layout: Layout, types: list[Any]) -> Any:
     )
 
 
-def _from_arrow(name: str, chunked: Any, *, keep_text: bool) -> Column:
+def _from_arrow(name: str, chunked: Any, *, keep_text: bool, codes: bool) -> Column:
     import pyarrow as pa
 
     if pa.types.is_floating(chunked.type):
@@ -229,5 +239,6 @@ def _from_arrow(name: str, chunked: Any, *, keep_text: bool) -> Column:
     whole = chunked.unify_dictionaries().combine_chunks()
     if isinstance(whole, pa.ChunkedArray):
         whole = pa.chunked_array(whole.chunks).chunk(0)
-    codes = whole.indices.to_numpy(zero_copy_only=False)
-    return from_codes(name, codes, whole.dictionary.to_pylist(), keep_text=keep_text)
+    at, values = whole.indices.to_numpy(zero_copy_only=False), whole.dictionary.to_pylist()
+    keep_text = keep_text or (codes and first_code(values) is not None)
+    return from_codes(name, at, values, keep_text=keep_text)

@@ -458,6 +458,7 @@ def _find_target(
     good = _repeats(columns[last]) if text else _label_like(columns[last])
     still = not layout.header and len(set(columns[last])) == 1  # a dark corner of every picture
     other = _repeats(columns[first]) and (text or layout.numeric[last])
+    other = other and not _is_amount(columns[first])
     if other and (not good or (still and len(set(columns[first])) > 1)):
         layout.notes.append(
             f"labels: the first column {layout.names[first]!r}, because the last one does "

@@ -207,6 +207,16 @@ def _title(path: str | os.PathLike[str]) -> str:
     return place.stem if place.suffix.lower() in known else place.name
 
 
+def _twins(classes: list[Any]) -> tuple[Any, Any] | None:
+    """Two labels that differ in nothing but upper and lower case."""
+    seen: dict[str, Any] = {}
+    for label in classes if classes and isinstance(classes[0], str) else []:
+        if label.casefold() in seen:
+            return seen[label.casefold()], label
+        seen[label.casefold()] = label
+    return None
+
+
 def recode(
     source: str, labels: NDArray[Any], positive: Any, notes: list[str]
 ) -> tuple[NDArray[Any], tuple[Any, ...]]:
@@ -214,6 +224,9 @@ def recode(
     if labels.size == 0:
         return labels, ()
     classes = np.unique(labels).tolist()
+    twins = _twins(classes)
+    if twins:
+        notes.append(f"labels {twins[0]!r} and {twins[1]!r} differ in case alone and are two")
     if positive is None:
         return labels, tuple(classes)
     match = [c for c in classes if c == positive] or [c for c in classes if str(c) == str(positive)]

@@ -117,8 +117,9 @@ class Columns(TransformerMixin, BaseEstimator):
 
     def _many(self, frame: Any, used: list[str]) -> list[Encoder]:
         """Encoders of a table of many plain numbers, learned together."""
-        kinds = {self.roles_[name].kind for name in used}
-        if len(used) < MANY or kinds != {"number"} or not _all_plain(frame, used):
+        roles = [self.roles_[name] for name in used]
+        plain = all(role.kind == "number" and not role.mark for role in roles)
+        if len(used) < MANY or not plain or not _all_plain(frame, used):
             return []
         return list(Numbers.fit_all(used, plain_columns(frame, used), scale=self.scale))
 
@@ -145,7 +146,7 @@ class Columns(TransformerMixin, BaseEstimator):
                 f"{has}."
             )
         if len(wanted) >= MANY and _all_plain(frame, wanted):
-            numbers = [e for e in self.encoders_ if isinstance(e, Numbers)]
+            numbers = [e for e in self.encoders_ if isinstance(e, Numbers) and not e.mark]
             if len(numbers) == len(wanted):
                 return Numbers.transform_all(numbers, plain_columns(frame, wanted))
         blocks = [e.transform(frame[name]) for name, e in zip(wanted, self.encoders_)]
@@ -161,14 +162,18 @@ class Columns(TransformerMixin, BaseEstimator):
     def report(self, most: int | None = None) -> str:
         """What was done to each column, one a line; of at most so many, plain numbers last."""
         check_is_fitted(self)
-        made = {e.name: e.words() for e in self.encoders_}
+        made = {e.name: e.words() + _doubt(self.roles_[e.name]) for e in self.encoders_}
         told = {
             str(name): made.get(name) or f"{role.kind}, left out: {role.why}"
             for name, role in self.roles_.items()
         }
         shown, rest = list(told), list[str]()
         if most is not None and len(told) > most:
-            plain = {e.name for e in self.encoders_ if isinstance(e, Numbers) and not e.gaps}
+            plain = {
+                e.name
+                for e in self.encoders_
+                if isinstance(e, Numbers) and not e.gaps and not self.roles_[e.name].doubt
+            }
             special = [name for name in told if name not in plain]
             first = {*special[:most], *sorted(plain, key=shown.index)[:_SHOWN_PLAIN]}
             shown, rest = [n for n in told if n in first], [n for n in told if n not in first]
@@ -216,6 +221,11 @@ class Columns(TransformerMixin, BaseEstimator):
         made.feature_names_in_ = np.array(columns, dtype=object)
         made.n_features_in_ = len(columns)
         return made
+
+
+def _doubt(role: Role) -> str:
+    """What is said of a number that may stand for no value."""
+    return f"; {role.doubt} is far from all others and may mark gaps" if role.doubt else ""
 
 
 def _all_plain(frame: Any, names: list[str]) -> bool:
@@ -283,10 +293,10 @@ def telling(frame: Any, columns: Columns, y: NDArray[Any]) -> dict[str, float]:
 
     One that is known too late may be such.
     """
-    if len(y) < _SEEN:
+    labels = np.unique(y, return_inverse=True)[1]
+    if len(y) < _SEEN or not labels.any():
         return {}
     found = {}
-    labels = np.unique(y, return_inverse=True)[1]
     for encoder in columns.encoders_:
         if encoder.kind == "text":
             continue
@@ -306,9 +316,9 @@ def telling_numbers(
     X: Any, y: NDArray[Any], names: Sequence[str] | None = None
 ) -> dict[str, float]:
     """The same of a dense matrix."""
-    if len(y) < _SEEN or not isinstance(X, np.ndarray):
-        return {}
     labels = np.unique(y, return_inverse=True)[1]
+    if len(y) < _SEEN or not labels.any() or not isinstance(X, np.ndarray):
+        return {}
     shares = [_apart(X[:, j], labels) for j in range(X.shape[1])]
     titles = [f"x{j + 1}" for j in range(X.shape[1])] if names is None else list(map(str, names))
     return {title: share for title, share in zip(titles, shares) if share}

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Mapping
-from dataclasses import dataclass, fields
+from dataclasses import dataclass, fields, replace
 from functools import cached_property
 from typing import Any, ClassVar, Protocol
 
@@ -18,7 +18,7 @@ from linsep.core.words import count
 from linsep.data.columns import is_dash
 from linsep.errors import DataError, LinsepWarning, require
 from linsep.tables.roles import Role, cells, is_plain
-from linsep.tables.styles import PLAIN, Style
+from linsep.tables.styles import Style
 
 Array = NDArray[np.float64]
 
@@ -75,8 +75,9 @@ class Numbers(_Plain):
 
     kind: ClassVar[str] = "number"
     schema: ClassVar[Check] = record(
-        optional=["unit"], kind=word("number"), name=text, decimal=word(".", ","), groups=text,
-        fill=real(), gaps=truth, mean=real(), deviation=real(0), unit=text,
+        optional=["unit", "mark", "lenient"], kind=word("number"), name=text,
+        decimal=word(".", ","), groups=text, fill=real(), gaps=truth, mean=real(),
+        deviation=real(0), unit=text, mark=text, lenient=truth,
     )  # fmt: skip
 
     name: str
@@ -89,41 +90,37 @@ class Numbers(_Plain):
     deviation: float
     unit: str = ""
     """Beside the digits of every cell."""
+    mark: str = ""
+    """A number that stands for no value."""
+    lenient: bool = False
+    """Whether a cell that is no number is a gap."""
 
     @classmethod
     def fit(cls, name: str, column: Any, role: Role, *, scale: bool) -> Numbers:
         """Learn from these cells."""
         style = role.style
         bare = cls(
-            name,
-            style.decimal,
-            style.groups,
-            0.0,
-            gaps=False,
-            mean=0.0,
-            deviation=1.0,
-            unit=style.unit,
-        )
-        values = bare._read(column)
-        return cls._of(name, values, style, scale=scale)
+            name, style.decimal, style.groups, 0.0, gaps=False, mean=0.0, deviation=1.0,
+            unit=style.unit, mark=role.mark, lenient=role.lenient,
+        )  # fmt: skip
+        return bare._learned(bare._read(column), scale=scale)
 
-    @classmethod
-    def _of(cls, name: str, values: Array, style: Style, *, scale: bool) -> Numbers:
+    def _learned(self, values: Array, *, scale: bool) -> Numbers:
+        """The same with what these numbers tell."""
         missing = np.isnan(values)
         gaps = bool(missing.any())
         known = values[~missing] if gaps else values
         fill = float(np.median(known)) if known.size else 0.0
         filled = np.where(missing, fill, values) if gaps else values
         mean, deviation = (_mean(filled), _deviation(filled)) if scale else (0.0, 1.0)
-        return cls(name, style.decimal, style.groups, fill, gaps, mean, deviation, style.unit)
+        return replace(self, fill=fill, gaps=gaps, mean=mean, deviation=deviation)
 
     @classmethod
     def fit_all(cls, names: list[str], columns: Array, *, scale: bool) -> list[Numbers]:
         """Learn from plain numbers, a column of the table a row; the same as one by one."""
         bare = [cls(str(name), ".", "", 0.0, gaps=False, mean=0.0, deviation=1.0) for name in names]
         return [
-            cls._of(one.name, one._finite(values), PLAIN, scale=scale)
-            for one, values in zip(bare, columns)
+            one._learned(one._finite(values), scale=scale) for one, values in zip(bare, columns)
         ]
 
     @staticmethod
@@ -167,6 +164,8 @@ class Numbers(_Plain):
         told = ["a number"]
         style = str(self._style)
         told += [f"with {style}"] if style else []
+        told += [f"{self.mark} is a gap"] if self.mark else []
+        told += ["what is no number is a gap"] * self.lenient
         told += [
             f"gaps are filled with the median {self.fill:.6g} and told by a column"
         ] * self.gaps
@@ -179,6 +178,12 @@ class Numbers(_Plain):
         return Style(self.decimal, self.groups, self.unit)
 
     def _read(self, column: Any) -> Array:
+        values = self._as_written(column)
+        if self.mark:
+            values = np.where(values == float(self.mark), np.nan, values)
+        return self._finite(values)
+
+    def _as_written(self, column: Any) -> Array:
         types = require("pandas", extra="study").api.types
         if is_plain(column.dtype):
             values: Array = column.to_numpy(dtype=np.float64)
@@ -192,13 +197,13 @@ class Numbers(_Plain):
             table = {cell: style.read(cell) for cell in told.dropna().unique()}
             values = np.array([table.get(cell, math.nan) for cell in told], dtype=np.float64)
             bad = np.flatnonzero(np.isnan(values) & told.notna().to_numpy())
-            if bad.size:
+            if bad.size and not self.lenient:
                 written = f" with {style}" if str(style) else ""
                 raise DataError(
                     f"row {bad[0] + 1}: {told.iloc[bad[0]]!r:.40} in column {self.name!r} is not "
                     f"a number{written}; correct the cell, or leave it empty."
                 )
-        return self._finite(values)
+        return values
 
     def _finite(self, values: Array) -> Array:
         endless = np.flatnonzero(np.isinf(values))

@@ -130,7 +130,7 @@ def read(
                 features=features, delimiter=delimiter,
             )  # fmt: skip
             _refuse_wide(source, len(layout.names))
-            columns, place = read_columns(text, layout)
+            columns, place = read_columns(text, layout, codes=True)
         else:
             raise DataError(f"{source} is {form}, a matrix; linsep.data.read reads it.")
     y, notes = np.empty(0), list(layout.notes)

@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import re
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.words import count
-from linsep.data.columns import is_dash, is_missing
+from linsep.data.columns import first_code, is_dash, is_missing, is_number
 from linsep.errors import DataError, SettingError, require
 from linsep.tables.styles import PLAIN, Style, find_style, looks_like_number, unit_of
 
@@ -22,6 +22,8 @@ _FEW_VALUES = 40  # different values up to which text is a category, whatever it
 _FEW_UNITS = 4  # up to which texts of digits and letters are numbers in several units
 _WORDS = 3.0  # mean number of words from which it is a text
 _DISTINCT_ROWS = 20  # rows from which a column of distinct values can be told from a category
+_DAYS = 5  # different dates written as numbers, from which they are taken for dates
+_TWICE = 2  # rows in which a number stands that may mark gaps
 _MOSTLY = 0.8  # share of numbers from which a column of text was meant to be one of numbers
 _ID = re.compile(
     r"(?:.*[\s_.-])?(?:id|uuid|guid|key|nr|index|rowid|row)|unnamed: ?0"
@@ -32,8 +34,15 @@ _RARE_FORMATS = (
     "%d %b %Y", "%b %d, %Y", "%d-%b-%Y", "%d/%m/%y", "%m/%d/%y", "%d.%m.%y", "%d-%m-%y", "%m-%d-%y",
     "%d-%b-%y", "%d %b %y",
     "%b %d, %Y %I:%M %p", "%d.%m.%y %H:%M", "%d/%m/%y %H:%M", "%m/%d/%y %H:%M",
+    "%B %d, %Y", "%d %B %Y", "%B %Y", "%b %Y",
 )  # fmt: skip
-_DATE = re.compile(r"[0-9]{1,4}[-/.: T][0-9A-Za-z]{1,9}")
+_DATE = re.compile(r"[0-9]{1,4}(?:[-/.: T]|, ?)[0-9A-Za-z]{1,9}|[A-Za-z]{3,9} [0-9]{4}")
+_DAY = re.compile(  # what hardly can be anything but a date
+    r"[0-9]{4}-[0-9]{1,2}-[0-9]{1,2}(?:[ T].*)?|[0-9]{1,2}([./-])[0-9]{1,2}\1(?:[0-9]{2}|[0-9]{4})"
+    r"(?: .*)?|[0-9]{4}/[0-9]{1,2}/[0-9]{1,2}(?: .*)?"
+)
+_COMPACT = "%Y%m%d"  # 20240131, a date written as a number
+_GAP_MARKS = (-9.0, -99.0, -999.0, -9999.0, -99999.0, 999.0, 9999.0, 99999.0)
 
 
 @dataclass(frozen=True)
@@ -47,6 +56,12 @@ class Role:
     """Of numbers that are written as text."""
     format: str | None = None
     """Of dates that are written as text."""
+    mark: str = ""
+    """A number that stands for no value, as asked."""
+    lenient: bool = False
+    """Whether cells that are no numbers are gaps, as asked."""
+    doubt: str = ""
+    """A number that may stand for no value."""
 
 
 def find_roles(
@@ -64,10 +79,12 @@ def find_roles(
             raise SettingError(f"there is no column {name!r}; the table has {known}.")
     for name, words in asked.items():
         kind, _, form = words.partition(":")
-        if kind not in KINDS or (form and kind != "date"):
+        good = not form or kind == "date" or (kind == "number" and is_number(form))
+        if kind not in KINDS or not good:
             raise SettingError(
-                f"the role of {name!r} is {words!r}; known: {', '.join(KINDS)}, and "
-                "date:%d/%m/%Y for dates of a form."
+                f"the role of {name!r} is {words!r}; known: {', '.join(KINDS)}, "
+                "date:%d/%m/%Y for dates of a form, and number:-999 for numbers among which that "
+                "one is a gap."
             )
     found = {}
     bulk = _plain_numbers(frame, {*asked, *drop})
@@ -167,7 +184,30 @@ def _number(name: str, present: NDArray[np.float64], rows: int) -> Role:
         return _one_value(f"{present[0]:g}", len(present), rows)
     if len(present) == rows and numbers_the_rows(name, present):
         return Role("identifier", "a number of its own for every row")
-    return Role("number", "numbers")
+    if _are_days(present):
+        return Role("date", f"dates such as {present[0]:.0f}", format=_COMPACT)
+    return Role("number", "numbers", doubt=_gap_mark(present))
+
+
+def _are_days(values: NDArray[np.float64]) -> bool:
+    """Whether whole numbers are dates such as 20240131: hardly any others are."""
+    if values.min() < 19000101 or values.max() > 21001231 or len(values) < _DISTINCT_ROWS:
+        return False
+    different = np.unique(values)
+    if len(different) < _DAYS or not (different == np.rint(different)).all():
+        return False
+    return _fits([f"{value:.0f}" for value in different], _COMPACT)
+
+
+def _gap_mark(values: NDArray[np.float64]) -> str:
+    """A number such as -999 in several rows, further from all others than they are apart."""
+    for end in (float(values.min()), float(values.max())):
+        if end in _GAP_MARKS:
+            rest = values[values != end]
+            apart = np.abs(rest - end).min()
+            if len(values) - len(rest) >= _TWICE and apart > np.ptp(rest):
+                return f"{end:g}"
+    return ""
 
 
 def _one_value(value: str, present: int, rows: int) -> Role:
@@ -194,16 +234,22 @@ def _find_text(column: Any, decimal: str | None) -> Role:
     if len(different) == 1:
         return _one_value(f"{different[0]!r:.40}", len(present), len(column))
     told = [value for value in different if not is_dash(value)]
+    code = first_code(told)
+    if code is not None:
+        return _codes(present, told, code)
     style = find_style(told, str(column.name), decimal)
     if style is not None:
         read = present[present.isin(told)].map(style.read).to_numpy(dtype=np.float64)
         role = _number(str(column.name), read, len(column))
-        return Role(role.kind, f"{role.why} written as text{_with(style)}", style)
+        if role.kind == "date":
+            return role
+        return replace(role, why=f"{role.why} written as text{_with(style)}", style=style)
     _refuse_mixed(text, told, str(column.name))
     found = _date_format(present[present.isin(told)], told)
     if found is not None:
         _refuse_two_readings(str(column.name), found, told)
         return Role("date", f"dates such as {different[0]!r:.40}", format=found)
+    _refuse_mixed_dates(text, told, str(column.name))
     words = float(np.mean([len(value.split()) for value in present]))
     if len(different) > _FEW_VALUES and words >= _WORDS:
         return Role("text", f"{words:.3g} words a row")
@@ -212,6 +258,13 @@ def _find_text(column: Any, decimal: str | None) -> Role:
             return Role("text", f"{words:.3g} words a row, none twice")
         return Role("identifier", "a text of its own for every row")
     return Role("category", f"{count(len(different), 'value')}")
+
+
+def _codes(present: Any, different: Sequence[str], code: str) -> Role:
+    """Of codes such as 01067: categories, or one for each row."""
+    if len(different) == len(present) >= _DISTINCT_ROWS:
+        return Role("identifier", "a code of its own for every row")
+    return Role("category", f"codes with zeros in front, such as {code!r:.40}")
 
 
 def _with(style: Style) -> str:
@@ -239,9 +292,34 @@ def _refuse_mixed(text: Any, different: Sequence[str], name: str) -> None:
         raise DataError(f"row {row + 1}: the header stands there again ({bad!r}); delete the line.")
     raise DataError(
         f"row {row + 1}: {bad!r:.40} in column {name!r} is not a number, as most others are; "
-        f"correct the cell, or take all as they stand with roles={{{name!r}: 'category'}}.",
+        f"correct the cell, take such cells for gaps with roles={{{name!r}: 'number'}}, or all as "
+        f"they stand with roles={{{name!r}: 'category'}}.",
+        options={
+            f"roles={{{name!r}: '{kind}'}}": f"--role {name}={kind}"
+            for kind in ("number", "category")
+        },
+    )
+
+
+def _refuse_mixed_dates(text: Any, different: Sequence[str], name: str) -> None:
+    """A column of dates with some cells of another form was not meant as one of categories."""
+    good = np.array([_DAY.fullmatch(value) is not None for value in different], dtype=bool)
+    if len(good) < _DAYS or good.sum() < _MOSTLY * len(good):
+        return
+    example = different[int(np.flatnonzero(good)[0])]
+    bad = different[int(np.flatnonzero(~good)[0])] if not good.all() else _other_form(different)
+    row = int(np.flatnonzero((text == bad).to_numpy(dtype=bool))[0])
+    raise DataError(
+        f"row {row + 1}: {bad!r:.40} in column {name!r} is no date of the form of {example!r:.40}; "
+        f"write all in one form, or take them as they stand with roles={{{name!r}: 'category'}}.",
         options={f"roles={{{name!r}: 'category'}}": f"--role {name}=category"},
     )
+
+
+def _other_form(different: Sequence[str]) -> str:
+    """The first date that is not written as the first one is."""
+    shape = re.sub("[0-9]+", "0", different[0])
+    return next((v for v in different if re.sub("[0-9]+", "0", v) != shape), different[-1])
 
 
 def _date_format(present: Any, different: Sequence[str]) -> str | None:
@@ -309,15 +387,22 @@ def _as_asked(column: Any, kind: str, decimal: str | None) -> Role:
     """The role that a caller asks for, with what is needed to read the cells."""
     pandas = require("pandas", extra="study")
     types, name = pandas.api.types, str(column.name)
+    kind, _, form = kind.partition(":")
     if kind == "number" and not types.is_numeric_dtype(column.dtype):
         text = cells(column)
         different = [value for value in text.dropna().unique() if not is_dash(value)]
         style = find_style(different, name, decimal)
+        lenient = style is None
+        if lenient:  # the others are gaps
+            some = [value for value in different if looks_like_number(value)]
+            style = find_style(some, name, decimal) if some else None
         if style is None:
             bad = next((v for v in different if not looks_like_number(v)), different[:1])
             raise DataError(f"column {name!r} cannot be numbers: {bad!r:.40} is none.")
-        return Role("number", f"as asked{_with(style)}", style)
-    kind, _, form = kind.partition(":")
+        why = f"as asked{_with(style)}"
+        return Role("number", why, style, mark=form, lenient=lenient)
+    if kind == "number":
+        return Role("number", "as asked", mark=form)
     if kind == "date" and not types.is_datetime64_any_dtype(column.dtype):
         text = cells(column)
         present = text.dropna()

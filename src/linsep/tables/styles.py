@@ -29,6 +29,12 @@ _BEFORE = re.compile(rf"({_CODES})\s*(?=[-+\u2212(]?[0-9.,])")
 _BEHIND = re.compile(r"(?<=[0-9.])\s*([^\W\d_°][^\d,;:()\[\]]{0,11}|°[^\d,;:()\[\]]{0,3})$")
 
 
+_TIMES = {
+    ":": re.compile(r"-?[0-9]+:[0-5][0-9]"),
+    "::": re.compile(r"-?[0-9]+:[0-5][0-9]:[0-5][0-9](?:\.[0-9]+)?"),
+}  # as the unit of a style: the parts of a clock time, counted in the last of them
+
+
 @dataclass(frozen=True)
 class Style:
     """How numbers are written; ``read`` gives the number of a cell."""
@@ -41,6 +47,8 @@ class Style:
 
     def read(self, cell: str) -> float:
         """The number, NaN for what is none of this style."""
+        if self.unit in _TIMES:
+            return _counted(cell) if _TIMES[self.unit].fullmatch(cell) else float("nan")
         unit, cell = _apart(cell) if self.unit else ("", cell)
         found = _bare(cell) if unit == self.unit else None
         if found is None:
@@ -55,7 +63,10 @@ class Style:
         words = [] if self.decimal == "." else ["decimal comma"]
         named = {",": "commas", ".": "points", "'": "apostrophes", "’": "apostrophes"}
         words += sorted({f"{named.get(mark, 'blanks')} between thousands" for mark in self.groups})
-        words += [f"{self.unit!r} beside the digits"] if self.unit else []
+        if self.unit in _TIMES:
+            words.append("clock times counted in their last part")
+        elif self.unit:
+            words.append(f"{self.unit!r} beside the digits")
         return " and ".join(words)
 
 
@@ -65,6 +76,9 @@ PLAIN = Style()
 def find_style(cells: Iterable[str], column: str, decimal: str | None = None) -> Style | None:
     """The style in which all cells are numbers; None if some are none."""
     cells = list(cells)
+    for unit, form in _TIMES.items():
+        if cells and all(map(form.fullmatch, cells)):
+            return Style(unit=unit)
     units = {_apart(cell)[0] for cell in cells}
     unit = units.pop() if len(units) == 1 else ""
     if unit:
@@ -95,6 +109,14 @@ def _find_style(cells: list[str], column: str, decimal: str | None) -> Style | N
                 options={"decimal='.' or decimal=','": "--decimal . or --decimal ,"},
             )
     return styles[0]
+
+
+def _counted(cell: str) -> float:
+    """A clock time in its last unit, which is the smallest: 1:30 is 90."""
+    total = 0.0
+    for part in cell.lstrip("-").split(":"):
+        total = 60.0 * total + float(part)
+    return -total if cell.startswith("-") else total
 
 
 def looks_like_number(cell: str) -> bool:

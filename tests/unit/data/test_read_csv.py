@@ -21,7 +21,7 @@ from hypothesis import strategies as st
 import linsep
 from linsep.data import Table, delimited, fast, load, read
 from linsep.data.columns import TextColumnError
-from linsep.errors import DataError, LabelError, LinsepError
+from linsep.errors import DataError, FormatError, LabelError, LinsepError
 
 QUICK = settings(
     max_examples=60, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture]
@@ -599,3 +599,20 @@ def test_delimiters_at_the_end_of_each_row_are_no_column(tmp_path):
     assert linsep.tables.read(path).target == "label"
     with pytest.raises(TextColumnError, match="'x4' is empty"):
         read(path)
+
+
+def test_a_first_column_of_ages_is_no_column_of_labels(tmp_path):
+    rows = [f"{18 + 7 * k % 61},{k / 7:.3f},{k / 11:.4f}" for k in range(240)]
+    path = tmp_path / "prices.csv"
+    path.write_text("age,income,price\n" + "\n".join(rows) + "\n")
+    with pytest.raises(DataError, match="no column looks like labels"):
+        read(path)
+
+
+@pytest.mark.parametrize("mark", ["-", ".", "Unknown", "\u2205"])
+def test_marks_among_numbers_are_gaps_as_in_a_table_of_columns(tmp_path, mark):
+    path = tmp_path / "t.csv"
+    path.write_text(f"a,b,y\n1,2,p\n{mark},3,q\n4,5,p\n6,7,q\n")
+    with pytest.raises(FormatError, match=r":3:1: no value .* in column 'a', the only one"):
+        read(path)
+    assert read(path, missing="drop").X.tolist() == [[1, 2], [4, 5], [6, 7]]

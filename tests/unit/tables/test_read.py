@@ -109,3 +109,53 @@ def test_commands_with_an_algorithm_take_dates_of_parquet(tmp_path, capsys):
     frame.assign(y=["p", "p", "q", "q"]).to_parquet(tmp_path / "t.parquet")
     assert main(["check", str(tmp_path / "t.parquet")]) == 0
     assert "column 't': a date" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize("ending", ["parquet", "arrow"])
+def test_types_of_arrow_that_are_no_plain_numbers(tmp_path, ending):
+    import decimal
+
+    import pyarrow as pa
+    import pyarrow.parquet
+
+    n = 30
+    seconds = [(61 * k) % 3600 for k in range(n)]
+    table = pa.table({
+        "price": pa.array([decimal.Decimal(k * k) / 4 if k % 7 else None for k in range(n)]),
+        "took": pa.array(seconds, type=pa.duration("ms")),
+        "at": pa.array(seconds, type=pa.time32("s")),
+        "nothing": pa.nulls(n),
+        "raw": pa.array([b"\x00\x01"] * n),
+        "y": pa.array(["p", "q"] * (n // 2)),
+    })  # fmt: skip
+    path = tmp_path / f"t.{ending}"
+    if ending == "parquet":
+        pyarrow.parquet.write_table(table, path)
+    else:
+        with pa.ipc.new_file(path, table.schema) as file:
+            file.write_table(table)
+    found = read(path)
+    assert "column 'raw' counts as empty: it holds binary" in found.notes
+    columns = Columns(scale=False).fit(found.columns)
+    assert {name: role.kind for name, role in columns.roles_.items()} == {
+        "price": "number", "took": "number", "at": "number", "nothing": "ignored",
+        "raw": "ignored",
+    }  # fmt: skip
+    assert columns.transform(found.columns)[[1, 29]].tolist() == [
+        [0.25, 0.0, 0.061, 61.0],
+        [841 / 4, 0.0, seconds[29] / 1000, seconds[29]],
+    ]
+    lists = table.append_column("list", pa.array([[1, 2]] * n))
+    with pa.ipc.new_file(tmp_path / "lists.arrow", lists.schema) as file:
+        file.write_table(lists)
+    pyarrow.parquet.write_table(lists, tmp_path / "lists.parquet")
+    with pytest.raises(DataError, match=r"'list' holds list.*make columns of it"):
+        read(tmp_path / f"lists.{ending}")
+
+
+def test_labels_that_differ_in_case_alone_are_told(tmp_path):
+    path = tmp_path / "t.csv"
+    path.write_text("x,y\n1,yes\n2,Yes\n3,no\n4,no\n")
+    assert "labels 'Yes' and 'yes' differ in case alone and are two" in read(path).notes
+    path.write_text("x,y\n1,yes\n2,yes\n3,no\n4,no\n")
+    assert not any("case" in note for note in read(path).notes)

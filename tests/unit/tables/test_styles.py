@@ -54,7 +54,8 @@ def test_columns_are_read_as_a_person_reads_them(cells, values):
         ["--1"],
         ["3 km", "300 m"],
         ["5 km", "5"],
-        ["14:05"],
+        ["14:05", "14:5"],
+        ["14:05", "1:02:03"],
         ["p12", "p13"],
     ],
 )
