@@ -207,8 +207,8 @@ def _weights(study: Study) -> str:
     bars = _bars(shown)
     return (
         head
-        + f", fitted to all rows. A bar is the standard deviation of what a column adds to the "
-        f"score.{tail}</p>{bars}{_listed(study, model)}</section>"
+        + f", fitted to {study.fitted_to(row)}. A bar is the standard deviation of what a column "
+        f"adds to the score.{tail}</p>{bars}{_listed(study, model)}</section>"
     )
 
 
@@ -381,7 +381,7 @@ def _data(study: Study, columns: int) -> str:
 
 # -- Pictures -------------------------------------------------------------------------------------
 
-_WIDTH, _LEFT, _RIGHT = 700, 210, 80
+_WIDTH, _LEFT, _RIGHT = 700, 230, 80
 
 
 def _dots(rows: Sequence[Row], study: Study) -> str:

@@ -126,7 +126,8 @@ class Row:
     def setting_words(self) -> str:
         """The setting as people say it."""
         said = [f"{name} = {_short(value)}" for name, value in self.parameters.items()
-                if name not in ("random_state", "keep", "max_iter", "strategy")]  # fmt: skip
+                if name not in ("random_state", "keep", "max_iter", "strategy")
+                and value is not None]  # fmt: skip
         return ", ".join(said)
 
     @property
@@ -161,7 +162,7 @@ class Study:
     simplest_within_one_se_ : Row
         The simplest family whose error is within one standard error of the best.
     pipeline_ : classifier
-        ``best_``, fitted to all rows.
+        ``best_``, fitted to all rows, or to those studied where the notes say so.
     proof : Proof or None
         Whether a plane separates the rows.
     columns_ : Columns or None
@@ -196,6 +197,8 @@ class Study:
     time_limit: float | None
     interrupted: bool = False
     fitted: dict[str, Any] = field(default_factory=dict)
+    of_some: set[str] = field(default_factory=set)
+    """Families whose last fit was of the rows studied, not of all."""
     seconds_: float = 0.0
 
     # -- Which -----------------------------------------------------------------------------
@@ -231,8 +234,14 @@ class Study:
 
     @property
     def pipeline_(self) -> Any:
-        """The best, fitted to all rows; ``linsep.save`` writes it."""
+        """The best, fitted as ``fitted_to`` says; ``linsep.save`` writes it."""
         return self.fitted[self.best_.family]
+
+    def fitted_to(self, row: Row) -> str:
+        """The rows that the last fit of a family has seen."""
+        if row.family in self.of_some:
+            return f"the {count(len(self.y), 'row')} studied"
+        return "all rows"
 
     def _able(self) -> list[Row]:
         return [row for row in self.rows if row.kind in ("plane", "curved")]

@@ -187,7 +187,7 @@ class Numbers(_Plain):
         types = require("pandas", extra="study").api.types
         if is_plain(column.dtype):
             values: Array = column.to_numpy(dtype=np.float64)
-        elif types.is_timedelta64_dtype(column.dtype):
+        elif column.dtype.kind == "m":
             values = column.dt.total_seconds().to_numpy(dtype=np.float64)
         elif types.is_numeric_dtype(column.dtype):
             values = column.to_numpy(dtype=np.float64, na_value=np.nan)
@@ -385,6 +385,8 @@ class Dates(_Plain):
     def _read(self, column: Any) -> Any:
         pandas = require("pandas", extra="study")
         if pandas.api.types.is_datetime64_any_dtype(column.dtype):
+            if isinstance(column.dtype, pandas.ArrowDtype):  # skrub knows none of them
+                column = pandas.to_datetime(column.astype(object), utc=True)
             zone = getattr(column.dt, "tz", None)
             return column if zone is None else column.dt.tz_convert("UTC").dt.tz_localize(None)
         told = cells(column).map(_or_gap)

@@ -161,7 +161,7 @@ def _find(column: Any, decimal: str | None) -> Role:
         return Role("category", "true or false")
     if types.is_datetime64_any_dtype(column.dtype):
         return Role("date", "a date")
-    if types.is_timedelta64_dtype(column.dtype):
+    if column.dtype.kind == "m":
         seconds = present.dt.total_seconds().to_numpy(dtype=np.float64)
         return _number(str(column.name), seconds, len(column))
     if types.is_complex_dtype(column.dtype):

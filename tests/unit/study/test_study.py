@@ -141,8 +141,31 @@ def test_some_rows_where_all_would_take_too_long(monkeypatch):
     found = linsep.study(frame, "grade", time_limit=500, folds=3)
     assert len(found.chosen) == len(found.y) == 60
     assert "60 of 200 rows" in found.notes[-1]
+    assert found.fitted_to(found.best_) == "all rows" and "fitted to all rows" in found.to_html()
     for row in found.rows:
         assert run_again(found.snippet(row), table=frame) == (row.error, row.trial.folds)
+
+
+def test_a_last_fit_of_the_rows_studied_is_told(monkeypatch):
+    monkeypatch.setattr(running, "_FEWEST_ROWS", 60)
+    monkeypatch.setattr(running, "_LEAST_SAMPLE", 60)
+    monkeypatch.setattr(running, "_CHEAP", 1e-9)
+    monkeypatch.setattr(running._Run, "_expected", lambda self, row: 1000.0)  # of all rows
+    monkeypatch.setattr(running, "in_turn", lambda: [FAMILIES[0], FAMILIES[2]])
+    monkeypatch.setattr(running._Run, "_left", lambda self: 500.0)
+    found = linsep.study(table(200), "grade", time_limit=500, folds=3)
+    assert found.fitted_to(found.best_) == "the 60 rows studied"
+    assert "fitted to the 60 rows studied" in found.to_html()
+    assert "is fitted to the rows studied" in found.notes[-1]
+
+
+def test_the_baseline_is_there_on_a_large_table_without_time(monkeypatch):
+    monkeypatch.setattr(running, "_SURE_ENTRIES", 0)
+    monkeypatch.setattr(running, "in_turn", lambda: [FAMILIES[0]])
+    told = []
+    with pytest.raises(DataError, match="no family was finished in the time"):
+        linsep.study(table(), "grade", time_limit=1e-6, folds=3, progress=told.append)
+    assert told[0].startswith("baseline: ") and "left out" not in told[0]
 
 
 def test_no_time_is_an_error_and_some_of_it_leaves_families_out(monkeypatch):

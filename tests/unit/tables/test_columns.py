@@ -640,3 +640,22 @@ def test_nothing_tells_the_labels_of_one_class():
     one = np.array(["yes"] * N)
     assert telling(frame, Columns().fit(frame), one) == {}
     assert telling_numbers(frame[["x"]].to_numpy(dtype=float), one) == {}
+
+
+def test_columns_of_arrow_in_a_frame_are_what_they_are_in_the_table():
+    import pyarrow as pa
+
+    when = pd.date_range("2021-01-01 05:00", periods=N, freq="31h")
+    table = pa.table({
+        "when": pa.array(when),
+        "zoned": pa.array(when.tz_localize("Europe/Vienna")),
+        "took": pa.array([7 * k % 50 for k in range(N)], type=pa.duration("s")),
+        "half": pa.array([None if k == 3 else k / 2 for k in range(N)]),
+        "word": pa.array(["u", "v", "w"] * (N // 3)).dictionary_encode(),
+    })  # fmt: skip
+    usual = Columns().fit_transform(table)
+    columns = Columns().fit(table.to_pandas(types_mapper=pd.ArrowDtype))
+    assert [role.kind for role in columns.roles_.values()] == [
+        "date", "date", "number", "number", "category",
+    ]  # fmt: skip
+    assert np.array_equal(columns.transform(table.to_pandas(types_mapper=pd.ArrowDtype)), usual)
