@@ -60,6 +60,7 @@ _PILOT = 1000  # rows of a trial that tells what a family will take
 _KNOWN = 2000  # rows from which there is such a trial
 _ALONE = 20_000  # rows up to which trees are grown by one thread
 _JUDGED = 5000  # training rows whose errors are counted
+_AGAIN = 0.1  # share of the time that must be left for families that had too little
 _AFTER = 1.5  # times the seconds expected of the last fit that are kept for it
 _WRAP_UP = 0.5  # seconds of each last fit after a signal
 _BEFORE, _WITHIN = "interrupted before", "interrupted in the middle"
@@ -277,6 +278,7 @@ class _Run:
         self._kept = 0.0  # bytes of them
         self._preparing = 0.0  # seconds of the last one
         self._end = math.inf  # of the family at work
+        self._late: list[tuple[Family, float | None]] = []  # for want of time, and what they need
         self._amounts = False  # whether all columns are counts or frequencies
 
     def _folds(self, asked: int) -> int:
@@ -343,6 +345,7 @@ class _Run:
 
     def all(self, begin: float, limit: float | None) -> Study:
         """Everything, and what was found."""
+        self._begin = begin
         told, matrix = self._look()
         self._sample(matrix)
         self.splits = list(
@@ -352,11 +355,8 @@ class _Run:
         )
         proof, proof_words = self._separable(told)
         self.facts = self._facts(matrix, separable=None if proof is None else proof.separable)
-        waiting = in_turn()
-        while waiting:
-            family = waiting.pop(0)
-            whole = family.share + sum(other.share for other in waiting)
-            self._family(family, self._left() * family.share / whole)
+        self._each(in_turn())
+        self._each(self._once_more())
         if not any(row.kind == "plane" for row in self.rows):
             if asked_to_stop():
                 raise KeyboardInterrupt(
@@ -381,6 +381,26 @@ class _Run:
             self.notes.append(self._cut_short(found))
         found.seconds_ = clock() - begin
         return found
+
+    def _each(self, waiting: list[Family]) -> None:
+        """Every family in turn, with its share of the time that is left."""
+        while waiting:
+            family = waiting.pop(0)
+            whole = family.share + sum(other.share for other in waiting)
+            self._family(family, self._left() * family.share / whole)
+
+    def _once_more(self) -> list[Family]:
+        """Families that were cut short, or would have been, and fit into what others have left.
+
+        The first fits of some wait for machine code, which is there now.
+        """
+        left = 0.0 if asked_to_stop() else self._left()
+        late = [family for family, seconds in self._late if (seconds or 0.0) < left]
+        if left < math.inf and left <= _AGAIN * (left + clock() - self._begin):
+            return []
+        names = {family.name for family in late}
+        self.skipped = [skip for skip in self.skipped if skip.family not in names]
+        return late
 
     def _look(self) -> tuple[Columns | None, Any]:
         """The columns of all rows, and the matrix that they become."""
@@ -503,6 +523,7 @@ class _Run:
         if budget < family.start:
             words = f"its first fit takes about {family.start:g} s"
             self._skip(family, f"{words}; {budget:.2g} s were left for it", family.start)
+            self._late.append((family, family.start))
             return
         settings = family.settings(self.facts)
         end = self._end = clock() + budget
@@ -536,6 +557,7 @@ class _Run:
             if trial is None:
                 words = f"a fit was still under way after {last:.2g} s"
                 self._skip(family, _WITHIN if asked_to_stop() else words, part=bool(trials))
+                self._late += [] if trials else [(family, None)]
                 break
             trials.append(trial)
         if trials:
@@ -545,6 +567,7 @@ class _Run:
         if asked_to_stop():
             self._skip(family, _WITHIN)
             return
+        self._late.append((family, expected))
         about = "more than that" if expected is None else f"about {expected:.2g} s"
         self._skip(
             family, f"{self.folds} fits would take {about}; {allowed:.2g} s were left for it",

@@ -159,6 +159,24 @@ def test_a_last_fit_of_the_rows_studied_is_told(monkeypatch):
     assert "is fitted to the rows studied" in found.notes[-1]
 
 
+def test_families_cut_short_are_tried_once_more_if_time_is_left(monkeypatch):
+    cut, whole = [], running._Run._trial
+
+    def once(self, family, setting):
+        if family.name == "linear SVM" and not cut:
+            cut.append(family.name)  # as if it had waited for machine code
+            return None
+        return whole(self, family, setting)
+
+    monkeypatch.setattr(running._Run, "_trial", once)
+    chosen = [f for f in FAMILIES if f.name in ("baseline", "least squares", "linear SVM")]
+    monkeypatch.setattr(running, "in_turn", lambda: list(chosen))
+    found = linsep.study(table(), "grade", time_limit=500, folds=3)
+    assert cut == ["linear SVM"]
+    assert {row.family for row in found.rows} == {f.name for f in chosen}
+    assert not found.skipped
+
+
 def test_the_baseline_is_there_on_a_large_table_without_time(monkeypatch):
     monkeypatch.setattr(running, "_SURE_ENTRIES", 0)
     monkeypatch.setattr(running, "in_turn", lambda: [FAMILIES[0]])
