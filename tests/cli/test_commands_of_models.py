@@ -129,7 +129,7 @@ def test_a_dash_is_standard_input(exam, capsys, monkeypatch):
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])
 def test_completions_are_scripts_of_the_shell(shell, capsys):
     found = told(capsys, "completions", shell).out
-    for word in ("study", "certify", "linear-svm", "time-limit"):
+    for word in ("study", "certify", "linear-svm", "time-limit", "bash zsh fish", "svmlight onnx"):
         assert word in found
     if shutil.which(shell):
         assert subprocess.run([shell, "-n"], input=found, text=True, check=False).returncode == 0
@@ -139,7 +139,8 @@ def test_completions_are_scripts_of_the_shell(shell, capsys):
 def test_bash_completes_commands_options_and_algorithms(capsys):
     script = told(capsys, "completions", "bash").out
     for words, wanted in (("linsep st", "study"), ("linsep fit x --ho", "--holdout"),
-                          ("linsep fit x -a lin", "linear-svm")):  # fmt: skip
+                          ("linsep fit x -a lin", "linear-svm"), ("linsep completions z", "zsh"),
+                          ("linsep convert m o --format o", "onnx")):  # fmt: skip
         line = words.split(" ")
         place = f"COMP_WORDS=({words}); COMP_CWORD={len(line) - 1}"
         ask = f'{script}\n{place}; _linsep; echo "${{COMPREPLY[@]}}"'

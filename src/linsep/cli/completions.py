@@ -13,14 +13,15 @@ def run(args: Namespace) -> int:
     """Print the script of a shell, made of the parser itself."""
     from linsep.cli.main import parser
 
-    commands = _commands(parser())
+    whole = parser()
+    commands, values = _commands(whole), _values(whole)
     if args.json:
         emit(
             {name: [option for option, _ in options] for name, (_, options) in commands.items()},
             as_json=True,
         )
         return 0
-    emit({"bash": _bash, "zsh": _zsh, "fish": _fish}[args.shell](commands), as_json=False)
+    emit({"bash": _bash, "zsh": _zsh, "fish": _fish}[args.shell](commands, values), as_json=False)
     return 0
 
 
@@ -43,10 +44,25 @@ def _commands(parser: argparse.ArgumentParser) -> Commands:
     return found
 
 
-def _bash(commands: Commands) -> str:
+def _values(parser: argparse.ArgumentParser) -> dict[str, list[str]]:
+    """The words that may follow an option, or the command of which they are the argument."""
+    action = next(a for a in parser._actions if isinstance(a, argparse._SubParsersAction))
+    found = {"-a|--algorithm": list(ALGORITHMS)}
+    for name, command in action.choices.items():
+        for one in command._actions:
+            if one.choices is not None:
+                found["|".join(one.option_strings) or name] = [str(word) for word in one.choices]
+    return found
+
+
+def _bash(commands: Commands, values: dict[str, list[str]]) -> str:
     cases = "\n".join(
         f'    {name}) words="{" ".join(option for option, _ in options)}" ;;'
         for name, (_, options) in commands.items()
+    )
+    follow = "\n".join(
+        f'    {before}) COMPREPLY=($(compgen -W "{" ".join(words)}" -- "$word")); return ;;'
+        for before, words in values.items()
     )
     return f"""\
 # bash: eval "$(linsep completions bash)", or put it in ~/.local/share/bash-completion/completions
@@ -58,7 +74,7 @@ _linsep() {{
     return
   fi
   case "$before" in
-    -a|--algorithm) COMPREPLY=($(compgen -W "{" ".join(ALGORITHMS)}" -- "$word")); return ;;
+{follow}
   esac
   case "${{COMP_WORDS[1]}}" in
 {cases}
@@ -72,11 +88,14 @@ _linsep() {{
 complete -o filenames -F _linsep linsep"""
 
 
-def _zsh(commands: Commands) -> str:
+def _zsh(commands: Commands, values: dict[str, list[str]]) -> str:
     named = "\n".join(f"    '{name}:{_quoted(said)}'" for name, (said, _) in commands.items())
     cases = "\n".join(
         f"    {name}) options=({' '.join(option for option, _ in options)}) ;;"
         for name, (_, options) in commands.items()
+    )
+    follow = "\n".join(
+        f"    {before}) compadd -- {' '.join(words)}; return ;;" for before, words in values.items()
     )
     return f"""\
 #compdef linsep
@@ -91,7 +110,7 @@ _linsep() {{
     return
   fi
   case "$words[CURRENT-1]" in
-    -a|--algorithm) compadd -- {" ".join(ALGORITHMS)}; return ;;
+{follow}
   esac
   case "$words[2]" in
 {cases}
@@ -106,7 +125,7 @@ _linsep() {{
 (( $+functions[compdef] )) && compdef _linsep linsep"""
 
 
-def _fish(commands: Commands) -> str:
+def _fish(commands: Commands, values: dict[str, list[str]]) -> str:
     lines = [
         "# fish: linsep completions fish > ~/.config/fish/completions/linsep.fish",
         f"set -l commands {' '.join(commands)}",
@@ -122,10 +141,15 @@ def _fish(commands: Commands) -> str:
                 f'complete -c linsep -n "__fish_seen_subcommand_from {name}" {kind} '
                 f"-d '{_quoted(words)}'"
             )
-    lines.append(
-        'complete -c linsep -n "__fish_seen_subcommand_from fit trace" -s a -l algorithm -x '
-        f"-a '{' '.join(ALGORITHMS)}'"
-    )
+    for before, chosen in values.items():
+        given = before.split("|") if before not in commands else []
+        having = [name for name, (_, options) in commands.items() if set(given) & {*dict(options)}]
+        seen = " ".join(having) if given else before
+        names = "".join(f" -l {o[2:]}" if o.startswith("--") else f" -s {o[1:]}" for o in given)
+        lines.append(
+            f'complete -c linsep -n "__fish_seen_subcommand_from {seen}"{names} -x '
+            f"-a '{' '.join(chosen)}'"
+        )
     return "\n".join(lines)
 
 
