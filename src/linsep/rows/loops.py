@@ -236,9 +236,17 @@ def _csr_block(X, lo, hi, scratch):
     return block
 
 
+def _csr_block_at_once(X, lo, hi, scratch):
+    block, starts = scratch[: hi - lo], X.indptr[lo : hi + 1]
+    some = slice(starts[0], starts[-1])
+    block[:] = 0.0
+    block[np.repeat(np.arange(hi - lo), np.diff(starts)), X.indices[some]] = X.data[some]
+    return block
+
+
 def sample_block(X, lo, hi, scratch):
     """Rows lo..hi as a dense array: a view, or written out into the scratch array."""
-    return (_csr_block if isinstance(X, CSR) else _dense_block)(X, lo, hi, scratch)
+    return (_csr_block_at_once if isinstance(X, CSR) else _dense_block)(X, lo, hi, scratch)
 
 
 def sample_scores(X, i, W, out):
