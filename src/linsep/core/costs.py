@@ -82,7 +82,7 @@ LONG = 500
 COMPILED = 5_000
 """Entries of a problem from which loops are written for machine code, not for numpy."""
 
-UNASKED = 3e-3
+UNASKED = 1e-3
 """Seconds that a fit may take for what nobody has asked for: nobody waits for them."""
 
 # Sizes.
@@ -254,7 +254,7 @@ ANOTHER_BOUND = 20_000_000
 """Multiplications for which another bound is tried where the first one is poor."""
 GIVEN_FACTORED = 3000
 """Rows of a given Gram matrix up to which it is factored to prove it positive."""
-EXACT_ENTRIES = 3000
+EXACT_ENTRIES = 1000
 """Entries of a table up to which fractions take no time worth speaking of."""
 
 # Pieces: what is worked on together. Sums depend on their sizes, and on the data alone.

@@ -12,9 +12,10 @@ from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
+from scipy.linalg import lapack
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.costs import GRAM_COLUMNS, PLANE, PRODUCT, UNASKED, VERDICT
+from linsep.core.costs import EXACT_ENTRIES, GRAM_COLUMNS, PLANE, PRODUCT, UNASKED, VERDICT
 from linsep.core.drive import Outcome
 from linsep.core.lanes import Lanes, one_blas_thread
 from linsep.core.limits import Limits, spare_time
@@ -573,8 +574,8 @@ class LeastSquares(KernelOption):
         if not weights:
             raise ModelError(
                 "this model has no exact coefficients: fractions are computed for tables of at "
-                "most 3000 entries and 20 columns. coef_ and intercept_ are correct up to the "
-                "relative_gap of certificate_."
+                f"most {EXACT_ENTRIES} entries and 20 columns. coef_ and intercept_ are correct up "
+                "to the relative_gap of certificate_."
             )
         zero = Fraction(0)
         coef = [list(column[: self.n_features_in_]) for column in weights]
@@ -1004,12 +1005,16 @@ def _dependent(problem: Problem, factors: PseudoInverse) -> dict[str, str]:
     order = [*range(problem.d, problem.width), *range(problem.d)]  # the constant is kept
     kept: list[int] = []
     found: dict[str, str] = {}
+    L = np.zeros((factors.rank, factors.rank))  # of the columns that are kept: M = L L'
     for j in order:
-        solved = np.linalg.lstsq(M[np.ix_(kept, kept)], M[kept, j], rcond=None)[0]
-        left = M[j, j] - float(M[j, kept] @ solved)
-        if left > _APART and len(kept) < factors.rank:
+        r = len(kept)
+        row, _ = lapack.dtrtrs(L[:r, :r].T, M[kept, j], lower=0, trans=1) if r else (np.zeros(0), 0)
+        left = M[j, j] - float(row @ row)
+        if left > _APART and r < factors.rank:
+            L[r, :r], L[r, r] = row, np.sqrt(left)
             kept.append(j)
         else:
+            solved, _ = lapack.dtrtrs(L[:r, :r].T, row, lower=0) if r else (row, 0)
             found[_column_name(problem, j)] = _combination(
                 problem, kept, solved * scale[j] / scale[kept]
             )

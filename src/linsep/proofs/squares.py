@@ -741,8 +741,9 @@ def independent(problem: Problem, known: Gram) -> list[int] | None:
     vectors = []
     for k, j in enumerate(rest):
         vector = [Fraction(0)] * problem.width
-        for i, value in zip(kept, combined[:, k].tolist()):
-            vector[i] = Fraction(value).limit_denominator(_DENOMINATOR)
+        told = combined[:, k]
+        for at in np.flatnonzero(np.abs(told) > 0.25 / _DENOMINATOR):  # others are read as 0
+            vector[kept[at]] = Fraction(float(told[at])).limit_denominator(_DENOMINATOR)
         vector[j] = Fraction(-1)
         vectors.append(scaled_integers(vector)[0])
     return kept if _all_vanish(problem, vectors) else None
