@@ -34,7 +34,7 @@ from linsep.core.notes import warn
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, product, rows_of
 from linsep.core.protocol import Solver, Status, Witness, has_planes
-from linsep.core.validate import SCORES_HELD, in_parts
+from linsep.core.validate import SCORES_HELD, all_finite, in_parts
 from linsep.core.words import count
 from linsep.criteria import Criterion
 from linsep.errors import CheckpointError, DataError, NotSeparatedWarning, SettingError
@@ -526,13 +526,19 @@ class LinearClassifier(Classifier):
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores w . x + b: shape (n,) for two classes, (n, K) for more."""
         check_is_fitted(self)
-        X = rows_to_judge(self, X)
         W, b = self.coef_.T, self.intercept_
         if len(self.classes_) == 2:
             W, b = self.coef_[0], self.intercept_[0]
-        # widened at once, rows in float32 would take twice their own memory
-        scores = product(X, W) if X.dtype == np.float32 else X @ W
-        return np.asarray(scores + b, dtype=np.float64)
+        # NaN and infinity times a weight reach the score: rows are read once, not twice
+        shows = bool((W != 0).all())
+        rows = rows_to_judge(self, X, finite=not shows)
+        with np.errstate(invalid="ignore"):
+            # widened at once, rows in float32 would take twice their own memory
+            scores = product(rows, W) if rows.dtype == np.float32 else rows @ W
+            scores = np.asarray(scores + b, dtype=np.float64)
+        if shows and not all_finite(scores):
+            rows_to_judge(self, X)
+        return scores
 
     def explain(self, row: Any) -> Explanation:
         """The score of one row as a sum of weight x value, in the units of the data.

@@ -205,15 +205,19 @@ def read_rows(estimator: Any, X: Any) -> Any:
         raise DataError(str(error)) from error
 
 
-def rows_to_judge(estimator: Any, X: Any) -> Any:
-    """Rows to predict as scikit-learn takes them, finite and with the columns of the fit."""
-    named = hasattr(estimator, "feature_names_in_")
-    if _as_they_are(X) and not named and X.shape[1] == estimator.n_features_in_ and all_finite(X):
+def rows_to_judge(estimator: Any, X: Any, *, finite: bool = True) -> Any:
+    """Rows to predict as scikit-learn takes them, finite and with the columns of the fit.
+
+    Without finite nobody has looked for that: the caller sees it in what is made of them.
+    """
+    fits = _as_they_are(X) and X.shape[1] == estimator.n_features_in_
+    if fits and not hasattr(estimator, "feature_names_in_") and (not finite or all_finite(X)):
         return X
     try:
         return validate_data(
-            estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32]
-        )
+            estimator, X, reset=False, accept_sparse="csr", dtype=[np.float64, np.float32],
+            ensure_all_finite=finite,
+        )  # fmt: skip
     except ValueError as error:
         raise DataError(str(error)) from error
 

@@ -3,7 +3,9 @@
 import warnings
 
 import numpy as np
+import pandas as pd
 import pytest
+from scipy.sparse import csr_array
 
 import linsep
 
@@ -11,6 +13,7 @@ rng = np.random.default_rng(0)
 X = rng.normal(size=(40, 3))
 y = (X[:, 0] + X[:, 1] > 0).astype(int)
 MODELS = [linsep.LinearSVM, linsep.KernelSVM, linsep.GaussianClassifier, linsep.LeastSquares]
+KINDS = [np.asarray, np.float32, np.asfortranarray, pd.DataFrame, csr_array]
 
 
 def test_foreign_byte_order_gives_the_same_model():
@@ -49,3 +52,39 @@ def test_names_of_columns_are_those_of_the_last_fit():
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         model.predict(X)
+
+
+@pytest.mark.parametrize("bad", [np.nan, np.inf, -np.inf])
+@pytest.mark.parametrize(
+    "kind", [np.asarray, np.float32, np.asfortranarray, pd.DataFrame, csr_array]
+)
+@pytest.mark.parametrize("classes", [2, 3])
+def test_what_is_not_finite_is_refused_whatever_its_weight(bad, kind, classes):
+    """Scores show it, unless a weight is 0: then the rows are looked through as well."""
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    y = np.digitize(X[:, 0], [0.0, 0.5][: classes - 1])
+    for zero in (False, True):
+        model = linsep.LinearSVM().fit(kind(X), y)
+        if zero:
+            model.coef_[:, 1] = 0.0
+        for column in range(3):
+            spoilt = X.copy()
+            spoilt[7, column] = bad
+            for ask in (model.predict, model.decision_function):
+                with pytest.raises(linsep.errors.DataError, match=r"NaN|infinity"):
+                    ask(kind(spoilt))
+        assert np.isfinite(model.decision_function(kind(X))).all()
+
+
+def test_rows_of_a_table_are_read_once_where_scores_tell_enough(monkeypatch):
+    X = np.random.default_rng(0).normal(size=(60, 3))
+    model = linsep.LinearSVM().fit(X, X[:, 0] > 0)
+    looked = []
+    monkeypatch.setattr(
+        "linsep.models.fit.all_finite", lambda values: looked.append(values) or True
+    )
+    model.predict(X)
+    assert not looked
+    model.coef_[0, 1] = 0.0
+    model.predict(X)
+    assert len(looked) == 1
