@@ -27,6 +27,12 @@ INTERIOR_ROW = 6e-8
 """and of a row: its dual variable, slacks and their products."""
 NEWTON_STEP = 2e-4
 """To begin a step of Newton's method, whatever the rows."""
+SWEEPS_BEGIN = 2e-3
+"""To begin with sweeps over dual variables, and to give them up,"""
+SWEEP_ROW = 1.2e-8
+"""of a row in one of them,"""
+SWEEP_ENTRY = 6e-10
+"""and of an entry of it."""
 LOGISTIC_PASS = 2e-9 / 3
 """In a pass with logistic losses: an exponential and a logarithm a row."""
 SOFTMAX_PASS = 1.5e-8
@@ -122,6 +128,11 @@ HINGE_STEPS = 13
 CORNER_STEPS = 52
 """and where it has one; more the smaller tol, which does not decide: of two methods that with the
 smaller tol might stop at the worse model."""
+SWEEPS_TRIED = 12
+"""Sweeps over dual variables after which it is seen whether they will take long,"""
+SWEEPS_SHARE = 1 / 6
+"""and the share of the seconds of the other way that they may take: where the optimum is easy
+nothing else is needed."""
 MORE_STEPS = 12
 """Times columns / rows: more steps where rows are few."""
 LAST_STEPS = 10
@@ -191,10 +202,13 @@ ROWS_AT_ONCE = 256
 
 # When an array is written out, packed or copied.
 UNPACKED_DENSE = 0.25
-"""Share of entries from which a small sparse matrix is written out for Newton's method."""
+"""Share of entries from which a small sparse matrix is written out for Newton's method, and below
+which a dense one is packed for sweeps."""
 UNPACKED = 8_000_000
 """Entries up to which sparse rows are written out: their products are then BLAS."""
-PACKED_ENTRIES = 1_000_000
+READ_DENSELY = 0.15
+"""Share of entries from which a larger one is best read in dense blocks."""
+PACKED_ENTRIES = 100_000
 """Entries of a table from which a copy without its zeros pays."""
 DENSE_WIDTH = 32
 """Columns for each stored entry of a row up to which dense products are faster."""

@@ -23,16 +23,19 @@ from linsep.core.costs import (
     SCORES_KEPT,
     SMALL_ENTRIES,
     SMALL_ROWS,
-    UNPACKED,
-    UNPACKED_DENSE,
+    SWEEP_ENTRY,
+    SWEEP_ROW,
+    SWEEPS_BEGIN,
+    SWEEPS_SHARE,
+    SWEEPS_TRIED,
 )
 from linsep.core.problem import Problem
 from linsep.core.protocol import Solver
 from linsep.core.words import percent
 from linsep.errors import SettingError
 from linsep.losses.hinge import QuadraticLoss
-from linsep.rows.levels import DENSE, sample_sizes
-from linsep.rows.packed import mostly_zero
+from linsep.rows.levels import sample_sizes
+from linsep.rows.packed import least_share, mostly_zero
 from linsep.solvers.hinge.crammer_singer import CrammerSinger
 from linsep.solvers.hinge.dual_cd import DualCD
 from linsep.solvers.hinge.interior import InteriorHinge
@@ -66,9 +69,10 @@ def choose_solver(
     reason: str = "as asked",
 ) -> tuple[Solver[Any], str]:
     """The solver and the reason in words."""
+    one_loss = multi_class == "crammer-singer" and not problem.binary
     if name == "auto":
-        name, reason = _by_cost(problem, loss)
-    if multi_class == "crammer-singer" and not problem.binary:
+        name, reason = _by_cost(problem, loss, swept=not one_loss)
+    if one_loss:
         return _machine(problem, name, reason, C, tol, seed)
     columns = min(problem.n, problem.d) if name == "interior-point" else problem.d
     if name in ("newton", "interior-point") and columns > _MOST_COLUMNS:
@@ -89,7 +93,7 @@ def choose_solver(
         solver, words = DualCD(**common), "dual coordinate descent"
     elif name == "wide":  # of the choices here, none to ask for
         # the last two steps of interior points are nearly free, and weights get a digit of each
-        tol = min(tol, _LAST_DIGITS) if tol <= AGREED else tol
+        tol = min(tol, _LAST_DIGITS) if tol <= AGREED and problem.n < 2 * problem.d else tol
         solver = WideHinge(**common | {"tol": tol}, threads=threads if problem.binary else 1)
         words = "dual coordinate descent, then interior points if that is slow"
     else:
@@ -116,7 +120,8 @@ def _machine(
     return CrammerSinger(C, tol, seed), "dual coordinate descent for one loss of all classes"
 
 
-def _by_cost(problem: Problem, loss: QuadraticLoss) -> tuple[str, str]:
+def _by_cost(problem: Problem, loss: QuadraticLoss, *, swept: bool) -> tuple[str, str]:
+    """The way in a word, and the shape; swept allows sweeps before a method that factors."""
     n, d = problem.n, problem.d
     size = problem.matrix.nnz if problem.sparse else n * d
     share = size / (n * d)
@@ -125,14 +130,27 @@ def _by_cost(problem: Problem, loss: QuadraticLoss) -> tuple[str, str]:
         return "interior-point", f"a small table, {n} x {d}"
     if few and n >= 2 * d and mostly_zero(problem):
         return "proximal-newton", f"tall, {n} x {d}, and mostly zeros"
-    if few and n >= 2 * d and share >= (DENSE if n * d > UNPACKED else UNPACKED_DENSE):
+    if few and n >= 2 * d and share >= least_share(problem):
         kind = "tall" if not problem.sparse else f"tall and {100 * share:.0f} % full"
-        inside = n * d <= INTERIOR_COPIED and _interior(n, d) < _newton(problem, loss)
+        seconds, inside = _newton(problem, loss), False
+        if n * d <= INTERIOR_COPIED:
+            inside = _interior(n, d) < seconds
+            seconds = min(seconds, _interior(n, d))
+        swept = swept and (
+            inside or not sample_sizes(problem)
+        )  # else a sample tells how hard it is
+        if swept and _sweeps(n, size) <= SWEEPS_SHARE * seconds:
+            return "wide" if inside else "proximal-newton", f"{kind}, {n} x {d}"
         return "interior-point" if inside else "newton", f"{kind}, {n} x {d}"
     if problem.sparse:
         return "proximal-newton", f"sparse, {n} x {d} with {percent(share)} of the entries"
     inside = min(n, d) <= INTERIOR_SIDE and size <= INTERIOR_COPIED
     return "wide" if inside else "proximal-newton", f"wide, {n} x {d}"
+
+
+def _sweeps(n: int, size: int) -> float:
+    """Seconds of the sweeps after which it is seen whether more of them are enough."""
+    return SWEEPS_BEGIN + SWEEPS_TRIED * (n * SWEEP_ROW + size * SWEEP_ENTRY)
 
 
 def _interior(n: int, d: int) -> float:

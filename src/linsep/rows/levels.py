@@ -17,6 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
+from linsep.core.costs import READ_DENSELY
 from linsep.core.lanes import run_all, sum_of_pieces
 from linsep.core.order import generator
 from linsep.core.problem import Problem
@@ -29,8 +30,7 @@ T = TypeVar("T")
 _ROWS_A_JOB = 20_000  # rows that one job draws from, at least
 _ROW = 8  # entries that the work for a row counts as
 _DRAWN_AHEAD = 8  # rows are drawn for samples this much larger at once
-DENSE, _SOME = 0.15, 0.08  # shares of entries from which a sparse matrix is best read in dense
-_NARROW_TABLE = 200  # blocks; the lower one if it has no more columns than this
+_SOME, _NARROW_TABLE = 0.08, 200  # a smaller share of entries will do with so few columns
 
 
 def sample(
@@ -240,5 +240,5 @@ def sample_sizes(problem: Problem) -> list[int]:
 
 def read_densely(problem: Problem) -> bool:
     """Whether rows are best read as dense ones."""
-    least = _SOME if problem.d <= _NARROW_TABLE else DENSE
+    least = _SOME if problem.d <= _NARROW_TABLE else READ_DENSELY
     return not problem.sparse or problem.matrix.nnz >= least * problem.n * problem.d

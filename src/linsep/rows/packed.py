@@ -16,7 +16,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
-from linsep.core.costs import PACKED_ENTRIES
+from linsep.core.costs import PACKED_ENTRIES, READ_DENSELY, UNPACKED, UNPACKED_DENSE
 from linsep.core.lanes import run_all
 from linsep.core.layouts import CSR, Marks, Matrix
 from linsep.core.problem import Problem, reads
@@ -27,8 +27,7 @@ NARROW = 1e-4  # relative gaps down to which float32 is as good
 _LEAST_ENTRIES, _MOST_ENTRIES = 100_000, 16_000_000  # of a matrix that is worth a copy
 _STEEP_COST = 100.0  # C |x| up to which a rounding of scores is forgiven
 _SAFE_LENGTHS = (1e-12, 1e12)  # lengths of columns whose entries may be rounded to float32
-_WIDE_ROW = 200  # from which reading the zeros of a row takes most of the time
-_MOST_FILLED = 0.1  # of entries that are not zero, at most: the copy then takes a sixth of the room
+_WIDE_ROW = 16  # from which reading the zeros of a row takes most of the time
 _LOOKED_AT = 256  # rows that are asked
 _PIECES = 8
 
@@ -82,12 +81,17 @@ def fits_float32(problem: Problem) -> bool:
     return bool(len(columns) and columns.min() > least**2 and columns.max() < most**2)
 
 
+def least_share(problem: Problem) -> float:
+    """Share of entries from which rows are best worked on as dense ones."""
+    return READ_DENSELY if problem.n * problem.d > UNPACKED else UNPACKED_DENSE
+
+
 def mostly_zero(problem: Problem) -> bool:
     """Whether a dense table of many columns is a sparse one written out, by some of its rows."""
     if problem.sparse or problem.d < _WIDE_ROW:
         return False
     some = problem.matrix[:: max(1, problem.n // _LOOKED_AT)]
-    return bool(np.count_nonzero(some) < _MOST_FILLED * some.size)
+    return bool(np.count_nonzero(some) < least_share(problem) * some.size)
 
 
 def lend_without_zeros(problem: Problem) -> None:
@@ -101,7 +105,7 @@ def lend_without_zeros(problem: Problem) -> None:
     _in_pieces(count, X, starts[1:])
     np.cumsum(starts, out=starts)
     total = int(starts[-1])
-    if total >= _MOST_FILLED * X.size:
+    if total >= least_share(problem) * X.size:
         return
     indices, data = np.empty(total, np.int32), np.empty(total, X.dtype)
     _in_pieces(fill, X, starts, indices, data)
