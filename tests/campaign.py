@@ -44,8 +44,9 @@ WALL = 120.0
 LAYERS = ("solvers", "rows", "kernels", "numerics", "losses", "core.lanes", "core.layouts")
 # what proofs hold the rest against, and what only shows or names things
 TRUSTED = {
-    "definition", "_defined_exponents", "dot_products", "defined_mean", "own_values", "no_tick",
-    "to_dict",
+    "definition", "sums_by_definition", "_definition_by_blocks", "_defined_exponents",
+    "sums_of_means", "_over_half_sums", "_columns", "positive_columns", "dot_products",
+    "defined_mean", "own_values", "own_products", "_defined_power", "no_tick", "to_dict",
     "from_dict", "power", "_replace", "_make", "_asdict", "PlainRows.origin", "PlainRows.centred",
     "PlainRows.squares",
 }  # fmt: skip

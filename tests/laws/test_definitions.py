@@ -58,6 +58,7 @@ def test_the_definition_of_a_kernel_is_what_its_blocks_and_balls_are(kernel, row
     D = kernel.definition(X[:7], X)
     assert D.dtype == np.float64 and D.shape == (7, 12)
     root = np.sqrt(np.abs(kernel.diagonal(X)))
+    np.testing.assert_allclose(kernel.own_values(X[:7]), np.diagonal(D), rtol=1e-12, atol=1e-300)
     room = 16 * kernel.error_bound(prepared) * np.outer(root[:7], root) + 1e-300
     block = kernel.block(prepared.take(np.arange(7)), prepared)
     assert (np.abs(block - D) <= room).all()
@@ -78,6 +79,7 @@ def test_the_definition_takes_sparse_rows(kernel):
         pytest.skip("what a function of matrices takes is the caller's affair")
     some = scipy.sparse.csr_array(X)
     sparse = kernel.definition(some[np.arange(5)], some)
+    np.testing.assert_allclose(kernel.own_values(some), kernel.own_values(X), rtol=1e-12)
     np.testing.assert_allclose(sparse, kernel.definition(X[:5], X), rtol=1e-12, atol=1e-14)
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.errors import SettingError
-from linsep.kernels.base import Kernel, fraction, is_number, number, own_values, plain
+from linsep.kernels.base import Kernel, fraction, is_number, number, plain
 from linsep.kernels.rows import Rows
 from linsep.numerics.rounding import U
 
@@ -57,6 +57,10 @@ class _Pair(Kernel):
         left, right = self.left.error_bound(rows), self.right.error_bound(rows)
         return left + right + left * right + U
 
+    def price(self, entries: float, dtype: Any = np.float64) -> float:
+        """That of both."""
+        return self.left.price(entries, dtype) + self.right.price(entries, dtype)
+
     def prepare(self, rows: Rows) -> None:
         """Prepare both parts."""
         self.left.prepare(rows)
@@ -98,6 +102,10 @@ class Sum(_Pair):
     def definition(self, X: Any, Z: Any) -> Array:
         """left + right."""
         return np.asarray(self.left.definition(X, Z) + self.right.definition(X, Z))
+
+    def own_values(self, X: Any) -> Array:
+        """left + right."""
+        return np.asarray(self.left.own_values(X) + self.right.own_values(X))
 
     def _diagonal(self, rows: Rows) -> Array:
         return np.asarray(self.left._diagonal(rows) + self.right._diagonal(rows))
@@ -162,6 +170,10 @@ class Product(_Pair):
         """left times right."""
         return np.asarray(self.left.definition(X, Z) * self.right.definition(X, Z))
 
+    def own_values(self, X: Any) -> Array:
+        """left times right."""
+        return np.asarray(self.left.own_values(X) * self.right.own_values(X))
+
     def _diagonal(self, rows: Rows) -> Array:
         return np.asarray(self.left._diagonal(rows) * self.right._diagonal(rows))
 
@@ -210,6 +222,10 @@ class _Around(Kernel):
     def symmetric(self) -> bool:
         """As the kernel inside."""
         return self.kernel.symmetric
+
+    def price(self, entries: float, dtype: Any = np.float64) -> float:
+        """That of the kernel inside."""
+        return self.kernel.price(entries, dtype)
 
     def prepare(self, rows: Rows) -> None:
         """Prepare the kernel inside."""
@@ -282,6 +298,10 @@ class Scaled(_Around):
     def definition(self, X: Any, Z: Any) -> Array:
         """factor times the kernel inside."""
         return np.asarray(float(self.factor) * self.kernel.definition(X, Z))
+
+    def own_values(self, X: Any) -> Array:
+        """factor times the kernel inside."""
+        return np.asarray(float(self.factor) * self.kernel.own_values(X))
 
     def _diagonal(self, rows: Rows) -> Array:
         values = self.kernel._diagonal(rows)
@@ -366,7 +386,7 @@ class Normalised(_Around):
     def definition(self, X: Any, Z: Any) -> Array:
         """K(x, z) over the roots of K(x, x) and K(z, z), 0 where one of these is 0."""
         with np.errstate(divide="ignore"):
-            x, z = (1.0 / np.sqrt(own_values(self.kernel, rows)) for rows in (X, Z))
+            x, z = (1.0 / np.sqrt(self.kernel.own_values(rows)) for rows in (X, Z))
         x[np.isinf(x)], z[np.isinf(z)] = 0.0, 0.0
         return np.asarray(self.kernel.definition(X, Z) * x[:, None] * z)
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from dataclasses import dataclass, fields
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
@@ -10,6 +11,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
+from linsep.core.costs import REFEREE_VALUES
 from linsep.core.validate import as_matrix
 from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.kernels.rows import PlainRows, Rows, as_rows
@@ -119,10 +121,34 @@ class Kernel:
         rows = PlainRows(Z)
         return np.array(self.block(PlainRows(X, like=rows), rows), dtype=np.float64)
 
-    price: ClassVar[int] = 20
-    """About how many multiplications a value of ``definition`` costs, beside those of columns."""
-    price_of_column: ClassVar[int] = 1
-    """The same for each entry of a row."""
+    def sums_by_definition(self, X: Any, Z: Any, coef: Array, size: Array) -> tuple[Array, Array]:
+        """sum_j K(x_i, z_j) coef_jm and sum_j |K(x_i, z_j)| size_j for all rows of X.
+
+        In the format of the rows: what a proof holds its sums against.
+        """
+        out, sizes = np.zeros((X.shape[0], coef.shape[1])), np.zeros(X.shape[0])
+        coef, size = coef.astype(X.dtype), size.astype(X.dtype)
+        block = self._definition_by_blocks(X, Z)
+        step = max(16, REFEREE_VALUES // max(1, Z.shape[0]))
+        for lo in range(0, X.shape[0], step):
+            K = block(slice(lo, lo + step))
+            out[lo : lo + step] = K @ coef
+            sizes[lo : lo + step] = np.abs(K, out=K) @ size
+        return out, sizes
+
+    def own_values(self, X: Any) -> Array:
+        """K(x, x) of every row by the definition; a formula of its own is quicker."""
+        parts = (X[lo : lo + 32] for lo in range(0, X.shape[0], 32))
+        found = [np.diagonal(self.definition(part, part)) for part in parts]
+        return np.concatenate([np.zeros(0), *found])
+
+    def _definition_by_blocks(self, X: Any, Z: Any) -> Callable[[slice], Array]:
+        """The definition of some rows of X at a time."""
+        return lambda some: self.definition(X[some], Z)
+
+    def price(self, entries: float, dtype: DTypeLike = np.float64) -> float:
+        """About how many nanoseconds one of these values takes, for rows of so many entries."""
+        return (1.5 + 0.05 * entries) * (1.0 if np.dtype(dtype) == np.float64 else 0.5)
 
     def exact(self, x: list[Any], z: list[Any]) -> Any:
         """K(x, z) as a flint ``fmpq``, where fractions give a fraction."""
@@ -560,13 +586,14 @@ def has_fractions(kernel: Kernel, row: tuple[float, ...]) -> bool:
 
 
 def dot_products(X: Any, Z: Any) -> Array:
-    """x . z of all rows of two matrices in float64, dense or sparse."""
+    """x . z of all rows of two matrices, dense or sparse, in float64 or the float32 of both."""
     found = X @ Z.T
-    return np.asarray(found if isinstance(found, np.ndarray) else found.toarray(), dtype=np.float64)
+    found = found if isinstance(found, np.ndarray) else found.toarray()
+    return np.asarray(found, dtype=np.result_type(found, np.float32))
 
 
-def own_values(kernel: Kernel, X: Any) -> Array:
-    """K(x, x) of every row by the definition of the kernel."""
-    parts = (X[lo : lo + 32] for lo in range(0, X.shape[0], 32))
-    found = [np.diagonal(kernel.definition(part, part)) for part in parts]
-    return np.concatenate([np.zeros(0), *found])
+def own_products(X: Any) -> Array:
+    """x . x of every row, dense or sparse, as ``dot_products``."""
+    squares = X * X if isinstance(X, np.ndarray) else X.multiply(X)
+    found = np.asarray(squares.sum(axis=1)).ravel()
+    return np.asarray(found, dtype=np.result_type(found, np.float32))

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from dataclasses import dataclass
 from math import frexp, isfinite, sqrt
 from typing import Any, ClassVar
@@ -33,12 +34,12 @@ _FAR_RATE = 1e30  # rates beyond this, or below its inverse, may leave float32 w
 _RESOLVED = 1e3  # largest gamma |x|^2 for which products in float32 resolve the distances
 
 
-def _defined_exponents(X: Any, Z: Any, rate: float) -> Array:
-    """-rate |x - z|^2 for the definition, by differences; of many columns -rate (|x|^2 + |z|^2 -
-    2 x . z), with the rows moved so that the squares are small."""
+def _defined_exponents(X: Any, Z: Any, rate: float) -> Callable[[slice], Array]:
+    """-rate |x - z|^2 for the definition, of some rows at a time: by differences; of many columns,
+    and in float32, -rate (|x|^2 + |z|^2 - 2 x . z), with rows moved so that squares are small."""
     dense = isinstance(X, np.ndarray)
-    if dense and X.shape[1] <= DIFFERENCES_COLUMNS:
-        return np.asarray(-rate * cdist(X, Z, "sqeuclidean"))
+    if dense and X.shape[1] <= DIFFERENCES_COLUMNS and X.dtype != np.float32:
+        return lambda some: np.asarray(-rate * cdist(X[some], Z, "sqeuclidean"))
     if dense:
         middle = Z.mean(axis=0)
         X, Z = X - middle, Z - middle
@@ -46,12 +47,18 @@ def _defined_exponents(X: Any, Z: Any, rate: float) -> Array:
     x, z = (np.asarray(one.sum(axis=1)).reshape(-1, 1) for one in squared)
     if dense:  # all in one product, of two columns more: every pass over it costs as much
         left = -rate * np.hstack([-2.0 * X, x, np.ones_like(x)])
-        found = left @ np.hstack([Z, np.ones_like(z), z]).T
-    else:
-        found = dot_products(2.0 * rate * X, Z)
-        found -= rate * x
-        found -= rate * z.T
-    return np.asarray(np.minimum(found, 0.0, out=found))
+        right = np.hstack([Z, np.ones_like(z), z]).T
+
+    def block(some: slice) -> Array:
+        if dense:
+            found = left[some] @ right
+        else:
+            found = dot_products(2.0 * rate * X[some], Z)
+            found -= rate * x[some]
+            found -= rate * z.T
+        return np.asarray(np.minimum(found, 0.0, out=found))
+
+    return block
 
 
 @dataclass(frozen=True, repr=False)
@@ -187,9 +194,21 @@ class RBF(Kernel):
 
     def definition(self, X: Any, Z: Any) -> Array:
         """exp(-gamma |x - z|^2)."""
+        return self._definition_by_blocks(X, Z)(slice(None))
+
+    def own_values(self, X: Any) -> Array:
+        """exp(0)."""
+        return np.ones(X.shape[0])
+
+    def _definition_by_blocks(self, X: Any, Z: Any) -> Callable[[slice], Array]:
         rate = float(self.gamma) if self.sigma is None else 0.5 / float(self.sigma) ** 2
-        exponent = _defined_exponents(X, Z, rate)
-        return np.asarray(np.exp(exponent, out=exponent))
+        exponents = _defined_exponents(X, Z, rate)
+
+        def block(some: slice) -> Array:
+            exponent = exponents(some)
+            return np.asarray(np.exp(exponent, out=exponent))
+
+        return block
 
     def tile(self, A: Rows, B: Rows, out: Array | None) -> Array:
         """By bits, by powers of two, or by products of rows, whichever these rows allow."""

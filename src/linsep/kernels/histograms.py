@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Any, ClassVar, Self
 
@@ -11,6 +12,7 @@ import scipy.sparse
 from numpy.typing import NDArray
 
 from linsep.core.compile import routine
+from linsep.core.costs import REFEREE_VALUES
 from linsep.errors import CapabilityError, SettingError
 from linsep.kernels.base import LARGEST_MAP, Kernel, is_number
 from linsep.kernels.rows import Rows, dense_pair, inner_products
@@ -42,15 +44,30 @@ class Additive(Kernel):
     def definition(self, X: Any, Z: Any) -> Array:
         """Sums of means, column by column; a zero on either side adds nothing."""
         out = np.zeros((X.shape[0], Z.shape[0]))
-        left, right = scipy.sparse.csc_array(X), scipy.sparse.csc_array(Z)
-        for k in range(X.shape[1]):
-            i, j = slice(*left.indptr[k : k + 2]), slice(*right.indptr[k : k + 2])
-            means = defined_mean(left.data[i, None], right.data[j], self.power)
-            out[np.ix_(left.indices[i], right.indices[j])] += means
+        for (rows, x), (used, z) in zip(_columns(X), _columns(Z), strict=True):
+            out[np.ix_(rows, used)] += defined_mean(x[:, None], z, self.power)
         return out
 
-    price: ClassVar[int] = 20
-    price_of_column: ClassVar[int] = 40
+    def sums_by_definition(self, X: Any, Z: Any, coef: Array, size: Array) -> tuple[Array, Array]:
+        """The same as functions of single columns, which need no value of a pair of rows."""
+        coef, size = coef.astype(X.dtype), size[:, None].astype(X.dtype)
+        out, sizes = np.zeros((X.shape[0], coef.shape[1])), np.zeros((X.shape[0], 1))
+        for (rows, x), (used, z) in zip(_columns(X), _columns(Z), strict=True):
+            sums, more = sums_of_means(x, z, coef[used], size[used], self.power)
+            out[rows] += sums
+            sizes[rows] += more
+        return out, sizes[:, 0]
+
+    def own_values(self, X: Any) -> Array:
+        """Every mean of a number with itself is the number."""
+        return np.asarray(X.sum(axis=1), dtype=np.float64).ravel()
+
+    def price(self, entries: float, dtype: Any = np.float64) -> float:
+        """That of a mean for each entry, but where sums need none."""
+        if self.power in (-math.inf, 0.0):
+            return 0.5
+        each = 1.2 if self.power == -1.0 else 30.0
+        return each * entries * (1.0 if np.dtype(dtype) == np.float64 else 0.5)
 
     def _diagonal(self, rows: Rows) -> Array:
         # Every mean of a number with itself is the number.
@@ -240,22 +257,80 @@ def _one_power_mean(x: Array, z: Array, q: float) -> Array:
 
 
 def defined_mean(x: Array, z: Array, power: float) -> Array:
-    """The power mean of numbers >= 0 as it is defined, for the definition of kernels.
+    """The power mean of numbers > 0 as it is defined, for the definition of kernels.
 
-    The smaller number is taken out of it, so that no power overflows.
+    Numbers are halved, or the smaller one is taken out of it, so that nothing overflows.
     """
-    small, large = np.minimum(x, z), np.maximum(x, z)
     if power == -math.inf:
-        return np.asarray(small)
+        return np.minimum(x, z)
     if power == 0:
-        return np.asarray(np.sqrt(small) * np.sqrt(large))
+        return np.asarray(np.sqrt(x) * np.sqrt(z))
     with np.errstate(divide="ignore", invalid="ignore", under="ignore", over="ignore"):
         if power == -1.0:
-            mean = 2.0 * (small / (1.0 + small / large))
-        else:  # (1 + r^-p) / 2, which is near 1 for p near 0
-            ratio = np.log(small) - np.log(large)
-            mean = small * np.exp(np.log1p(np.expm1(-power * ratio) / 2) / power)
-    return np.asarray(np.where(small > 0, mean, 0.0))
+            return np.asarray(_over_half_sums(x, z) * x)
+        small, large = np.minimum(x, z), np.maximum(x, z)
+        ratio = np.log(small) - np.log(large)  # (1 + r^-p) / 2, which is near 1 for p near 0
+        return np.asarray(small * np.exp(np.log1p(np.expm1(-power * ratio) / 2) / power))
+
+
+def _over_half_sums(x: Array, z: Array) -> Array:
+    """2 z / (x + z): half of the smallest number is 0."""
+    half = 0.5 * x + (0.5 * z + np.finfo(z.dtype).smallest_subnormal)
+    return np.asarray(np.divide(z, half, out=half))
+
+
+def sums_of_means(
+    x: Array, z: Array, coef: Array, size: Array, power: float
+) -> tuple[Array, Array]:
+    """h(x) = sum_j coef_jm M_p(x, z_j) of one column, by definition, and no less than the same sum
+    with size_jm: that of geometric means, but for the minimum."""
+    if power == -math.inf:  # of the smaller z the numbers themselves, of the larger ones x
+        coef = np.hstack([coef, size])
+        order, none = np.argsort(z), np.zeros((1, coef.shape[1]))
+        z, coef = z[order], coef[order].astype(np.float64)
+        below = np.concatenate([none, np.cumsum(coef * z[:, None], axis=0)])
+        above = np.concatenate([np.cumsum(coef[::-1], axis=0)[::-1], none])
+        at = np.searchsorted(z, x, side="right")
+        both = below[at] + x[:, None] * above[at]
+        return both[:, : -size.shape[1]], both[:, -size.shape[1] :]
+    root = np.sqrt(x)[:, None]
+    sizes = root * (np.sqrt(z) @ size)
+    if power == 0.0:
+        return root * (np.sqrt(z) @ coef), sizes
+    distinct, place = np.unique(x, return_inverse=True)
+    h = np.zeros((len(distinct), coef.shape[1]))
+    step = max(1, REFEREE_VALUES // max(1, len(z)))
+    for lo in range(0, len(distinct), step):
+        some = distinct[lo : lo + step, None]
+        if power == -1.0:
+            h[lo : lo + step] = some * (_over_half_sums(some, z) @ coef)
+        else:
+            h[lo : lo + step] = defined_mean(some, z, power) @ coef
+    return h[place], sizes
+
+
+def _columns(X: Any) -> Iterator[tuple[NDArray[np.int64], Array]]:
+    """The rows with a positive entry in each column, and these entries."""
+    if isinstance(X, np.ndarray):
+        every = np.arange(len(X))
+        for column in np.ascontiguousarray(X.T, dtype=np.result_type(X, np.float32)):
+            some = every if column.all() else np.flatnonzero(column)
+            yield some, column[some]
+        return
+    entries = positive_columns(X)
+    for k in range(X.shape[1]):
+        own = slice(*entries.indptr[k : k + 2])
+        yield entries.indices[own], entries.data[own]
+
+
+def positive_columns(X: Any) -> Any:
+    """The positive entries of a matrix >= 0, column by column; integers as float64."""
+    own = scipy.sparse.issparse(X) and X.format == "csc"  # zeros are taken out of a copy
+    some = scipy.sparse.csc_array(X, copy=own)
+    some = some.astype(np.result_type(some, np.float32), copy=False)
+    some.eliminate_zeros()
+    some.sort_indices()
+    return some
 
 
 def ball_mean(x: float, z: float, power: float) -> Any:

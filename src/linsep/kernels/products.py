@@ -19,6 +19,7 @@ from linsep.kernels.base import (
     dot_products,
     fraction,
     number,
+    own_products,
     require_scale,
     scale_of,
 )
@@ -51,6 +52,10 @@ class Linear(Kernel):
     def definition(self, X: Any, Z: Any) -> Array:
         """x . z."""
         return dot_products(X, Z)
+
+    def own_values(self, X: Any) -> Array:
+        """x . x."""
+        return own_products(X)
 
     def _diagonal(self, rows: Rows) -> Array:
         return row_squares(rows.matrix)
@@ -134,7 +139,13 @@ class Polynomial(Kernel):
 
     def definition(self, X: Any, Z: Any) -> Array:
         """(gamma x . z + coef0) ** degree."""
-        base = dot_products(X, Z)
+        return self._defined_power(dot_products(X, Z))
+
+    def own_values(self, X: Any) -> Array:
+        """(gamma x . x + coef0) ** degree."""
+        return self._defined_power(own_products(X))
+
+    def _defined_power(self, base: Array) -> Array:
         base *= float(self.gamma)
         base += float(self.coef0)
         if self.degree > _FACTORS:

@@ -30,7 +30,7 @@ from linsep.core.lanes import run_all
 from linsep.core.notes import note
 from linsep.core.problem import Problem
 from linsep.kernels.additive import AdditiveFunction
-from linsep.kernels.histograms import defined_mean
+from linsep.kernels.histograms import positive_columns, sums_of_means
 from linsep.losses.hinge import HINGE
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap
@@ -44,7 +44,6 @@ _SAME = 1e-9
 _ALL = 200_000  # means of two numbers that are made again, at least: about a millisecond
 _EACH = 10  # means for each entry of the table, which takes a fit as long as some hundred of them
 _SEARCH = 10  # as many means a search in a sorted list takes
-_STEP = 1 << 18  # means that are made together
 
 
 def additive_gap(
@@ -211,10 +210,7 @@ def _counts(problem: Problem) -> NDArray[np.int64]:
 
 def _by_columns(matrix: Any, rows: Index) -> Any:
     """The positive entries of some rows, column by column, in float64."""
-    some = scipy.sparse.csc_array(matrix[rows].astype(np.float64, copy=False))
-    some.eliminate_zeros()
-    some.sort_indices()
-    return some
+    return positive_columns(matrix[rows].astype(np.float64, copy=False))
 
 
 def _collected(
@@ -254,21 +250,7 @@ def _feature(function: AdditiveFunction, k: int, x: Array) -> Array:
     with the geometric mean, but for the minimum."""
     own = slice(*function.start[k : k + 2])
     v, c = function.values[own], function.coef[own]
-    if np.isneginf(function.power):
-        both, none = np.hstack([c, np.abs(c)]), np.zeros((1, 2 * c.shape[1]))
-        below = np.concatenate([none, np.cumsum(both * v[:, None], axis=0)])
-        above = np.concatenate([np.cumsum(both[::-1], axis=0)[::-1], none])
-        at = np.searchsorted(v, x, side="right")
-        return np.asarray(below[at] + x[:, None] * above[at])
-    size = np.sqrt(x)[:, None] * (np.sqrt(v) @ np.abs(c))
-    if function.power == 0.0:
-        return np.hstack([np.sqrt(x)[:, None] * (np.sqrt(v) @ c), size])
-    step = max(1, _STEP // max(1, len(v)))
-    distinct, place = np.unique(x, return_inverse=True)
-    h = np.zeros((len(distinct), c.shape[1]))
-    for lo in range(0, len(distinct), step):
-        h[lo : lo + step] = defined_mean(distinct[lo : lo + step, None], v, function.power) @ c
-    return np.hstack([h[place], size])
+    return np.hstack(sums_of_means(x, v, c, np.abs(c), function.power))
 
 
 def _means(problem: Problem) -> int:

@@ -45,7 +45,7 @@ from linsep.kernels.spec import from_dict
 from linsep.losses.hinge import best_stretch
 from linsep.numerics.rounding import ROUNDED, SUM, U32, U
 from linsep.proofs.gap import Gap, balanced
-from linsep.proofs.referee import Defined, agreed, agreed_diagonal, wider
+from linsep.proofs.referee import Defined, agreed, agreed_diagonal, defined, wider
 from linsep.proofs.sharp import sharp_sums_of, sharp_weights
 
 Array = NDArray[np.float64]
@@ -174,7 +174,7 @@ def kernel_gap(
         high += 8 * U * (0.5 * abs(high_quad) + loss)
     low = -np.inf
     if convex:
-        low = _lower(values, ids, y, cost, alpha, quad, root, share, shift, free=free, hard=hard)
+        low = _lower(values, ids, y, cost, alpha, quad, s, root, share, shift, free=free, hard=hard)
     if nu is not None:
         low -= _excess(y, cost, alpha, nu, free=free) if low > 0 else np.inf
     elif convex and not hard and _rounding_matters(high, low, quad, cost, score, alpha, values):
@@ -271,12 +271,12 @@ def criterion(
 
 
 def _lower(
-    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, quad: float, root: Array,
-    share: float, shift: float, *, free: bool, hard: bool,
+    values: KernelValues, ids: Index, y: Array, cost: Array, alpha: Array, quad: float, s: Array,
+    root: Array, share: float, shift: float, *, free: bool, hard: bool,
 ) -> float:  # fmt: skip
     """Lower bound of D at the feasible point next to alpha; at least 0, that of alpha = 0.
 
-    quad and root are those of the matrix with the shift.
+    quad and root are those of the matrix with the shift, s the sums of alpha that were agreed on.
     """
     inside = np.clip(alpha, 0.0, cost)
     point, slack = balanced(inside, y > 0) if free else (inside, 0.0)
@@ -286,7 +286,9 @@ def _lower(
     if more > 1e-7 * total:  # far away: then it is computed for the point itself
         some = np.flatnonzero(point)
         signed = (point * y)[some]
-        sums, apart = _sums(values, ids[some], signed)
+        at, told = ids[some], values.combine(ids[some], signed, ids[some])
+        known = defined(values, at, at, signed, (s[some], root[some]))
+        sums, apart = agreed(values, at, at, signed, told, 0.0, known)
         quad = float(signed @ sums) + _added(shift, signed)
         mass, more = float(point @ root), 0.0
         share = wider(share, mass * root[some], apart, 4 * U * np.abs(sums))
@@ -338,7 +340,9 @@ def street_above(
     share = wider(_share(values, alpha) + known.uneven, size, apart, rest)
     quad = float((alpha * y) @ sums) + _added(known.shift, alpha)
     hard = np.full(len(ids), np.inf)
-    low = _lower(values, ids, y, hard, alpha, quad, root, share, known.shift, free=free, hard=True)
+    low = _lower(
+        values, ids, y, hard, alpha, quad, sums, root, share, known.shift, free=free, hard=True
+    )
     return float(1.0 / np.sqrt(2.0 * low)) * (1 + 8 * U) if low > 0 else np.inf
 
 

@@ -196,14 +196,14 @@ def counted(stream: Stream, task: Task[T], words: str) -> T:
 
 
 def spread(n: int, most: int) -> NDArray[np.int64]:
-    """So many places of n, each somewhere in a piece of its own; they depend on both alone.
+    """So many places of n, or all, each somewhere in a piece of its own; they depend on both alone.
 
     What is wrong over the length of two pieces is always met, a single wrong place mostly not.
 
     >>> len(spread(100, 10)), (spread(100, 10) // 10).tolist()
     (10, [0, 1, 2, 3, 4, 5, 6, 7, 8, 9])
     """
-    if n == most:
+    if n <= most:
         return np.arange(n)
     edges = n * np.arange(most + 1) // most
     return np.random.default_rng([n, most]).integers(edges[:-1], edges[1:])
