@@ -112,6 +112,8 @@ class Levels(Once):
     def collect(self, rows: NDArray[np.int64], coef: Array) -> Array:
         """Coefficients of the slots of a combination of kernel functions."""
         out = np.zeros(len(self.values))
+        if len(coef) != len(rows) or (len(rows) and not 0 <= rows.min() <= rows.max() < self.n):
+            raise IndexError(f"{len(coef)} coefficients of {len(rows)} rows out of {self.n}")
         work = int((self.indptr[rows + 1] - self.indptr[rows]).sum())
         self.operations += work
         add_entries(self.indptr, self.slot, rows, coef, out, size=self.nnz, work=work)
@@ -120,6 +122,8 @@ class Levels(Once):
     def functions(self, c: Array) -> Array:
         """h_k(v) for every slot."""
         H = np.zeros(len(c))
+        if len(c) != len(self.values):
+            raise IndexError(f"{len(c)} coefficients of {len(self.values)} slots")
         if not len(c):
             return H
         if np.isneginf(self.power):
@@ -169,6 +173,8 @@ class Levels(Once):
 
     def add_product(self, rows: NDArray[np.int64], coef: Array, f: Array) -> None:
         """f += K coef, where coef belongs to some rows."""
+        if len(f) != self.n:
+            raise IndexError(f"{len(f)} sums of {self.n} rows")
         H = self.functions(self.collect(rows, coef))
         self.operations += self.nnz
         half = self.n // 2 if self.nnz > _SERIAL else self.n

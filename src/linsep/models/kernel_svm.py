@@ -525,7 +525,7 @@ class KernelSVM(KernelClassifier):
 
     def _prove(self, run: Run, solver: Any, outcome: Outcome[Any], reason: str) -> Answer:
         problem = run.problem
-        pairs, known = duels_of(problem, solver.kernel), self._known
+        pairs, known = judged_pairs(problem, solver.kernel), self._known
         assert known is not None
         alphas, offsets = pairs.shares(outcome.witness), outcome.witness.a
         if np.isinf(solver.C):
@@ -556,7 +556,7 @@ class KernelSVM(KernelClassifier):
 
     def _view(self, problem: Problem, solver: Any, witness: Witness) -> View:
         """The machines of a witness, and their gap."""
-        pairs, known = duels_of(problem, solver.kernel), self._known
+        pairs, known = judged_pairs(problem, solver.kernel), self._known
         assert known is not None
         alphas, offsets = pairs.shares(witness), witness.a
         words = words_of(solver.C, self._kernel, known, free=problem.fit_intercept)
@@ -565,7 +565,7 @@ class KernelSVM(KernelClassifier):
 
     def _view_of(self, problem: Problem, answer: Answer) -> View:
         assert isinstance(answer, KernelAnswer)
-        pairs = duels_of(problem, None if self._precomputed else self._kernel)
+        pairs = judged_pairs(problem, None if self._precomputed else self._kernel)
         return self._seen(problem, pairs, answer.alphas, answer.witness.a, answer.certificate)
 
     def _seen(
@@ -599,7 +599,7 @@ class KernelSVM(KernelClassifier):
             if not problem.binary and np.ndim(self.C_) == 0:
                 self.C_ = np.full(len(answer.alphas), self.C_)
         self._alphas = answer.alphas
-        pairs = duels_of(problem, None if self._precomputed else self._kernel)
+        pairs = judged_pairs(problem, None if self._precomputed else self._kernel)
         self._keep_dual(problem, pairs, answer.alphas, answer.witness.a)
 
     def _keep_dual(
@@ -609,12 +609,12 @@ class KernelSVM(KernelClassifier):
         alphas: list[NDArray[np.float64]],
         offsets: NDArray[np.float64],
     ) -> None:
-        """Support vectors class by class, in the layout of LIBSVM and scikit-learn."""
+        """Support vectors class by class, in the layout of LIBSVM and scikit-learn; the pairs are
+        those of the proof."""
         n, K = problem.n, problem.K
         self.classes_, self.kernel_ = problem.classes, self._kernel
         coef = np.zeros((K - 1, n))
-        told = judged_pairs(problem, pairs.values.kernel)  # as the proof has them
-        for pair, alpha in zip(told.pairs, alphas):
+        for pair, alpha in zip(pairs.pairs, alphas):
             i, j = pair.classes
             signed = pair.y * alpha if K == 2 else -pair.y * alpha
             first = pair.y < 0
@@ -632,7 +632,7 @@ class KernelSVM(KernelClassifier):
 
     def _so_far(self, now: Any) -> dict[str, Any]:
         """What a copy of the estimator needs to predict with the present variables."""
-        pairs = duels_of(now.problem, now.solver.kernel)
+        pairs = judged_pairs(now.problem, now.solver.kernel)
         alphas = [part.alpha for part in now.state.parts]
         self._keep_dual(now.problem, pairs, alphas, now.solver.witness(now.problem, now.state).a)
         return {name: getattr(self, name) for name in self._predicting}

@@ -29,6 +29,7 @@ from numpy.typing import NDArray
 from linsep.core.lanes import run_all
 from linsep.core.notes import note
 from linsep.core.problem import Problem
+from linsep.errors import ProofError
 from linsep.kernels.additive import AdditiveFunction
 from linsep.kernels.histograms import positive_columns, sums_of_means
 from linsep.losses.hinge import HINGE
@@ -69,6 +70,7 @@ def additive_gap(
     kernel : str
         Name of the kernel, for the words.
     """
+    _require_whole(problem, function, _machines(problem))
     scores, off = scores_and_errors(problem, function, offsets)
     squared = squared_lengths(function, _means(problem))
     objective = Objective(HINGE, C, "free")
@@ -95,6 +97,19 @@ def additive_gap(
     scores[at, problem.label] = -np.inf
     errors = int((~(own > scores.max(axis=1))).sum())
     return Gap.together(parts, errors, "one class against the rest")
+
+
+def _require_whole(problem: Problem, function: AdditiveFunction, machines: list[Array]) -> None:
+    """Machine code reads the slots, and does not look where they end."""
+    slots, start = len(function.values), function.start
+    edges = start.ndim == 1 and len(start) == problem.d + 1 and (np.diff(start) >= 0).all()
+    if not edges or start[0] != 0 or start[-1] != slots:
+        raise ProofError("the slots of its features are not where they should be.")
+    if function.coef.shape != (slots, len(machines)):
+        raise ProofError(
+            f"it has {slots} slots for {len(machines)} machines, and coefficients of the shape "
+            f"{function.coef.shape}."
+        )
 
 
 def scores_and_errors(

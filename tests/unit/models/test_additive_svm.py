@@ -14,7 +14,14 @@ from sklearn.datasets import load_digits
 import linsep
 from linsep.core.checkpoint import Checkpointer
 from linsep.core.problem import Problem
-from linsep.errors import DataError, GapWarning, LinsepError, ModelError, SettingError
+from linsep.errors import (
+    DataError,
+    GapWarning,
+    LinsepError,
+    ModelError,
+    ProofError,
+    SettingError,
+)
 from linsep.kernels import additive
 from linsep.kernels.additive import (
     AdditiveFunction,
@@ -182,6 +189,34 @@ def test_a_poor_alpha_proves_less_and_never_too_much(kernel):
     )  # fmt: skip
     got = additive_gap(problem, wrong, model.intercept_, np.abs(alpha), 1.0, "")
     assert got.objective > best
+
+
+def test_slots_that_do_not_fit_are_no_function_that_could_be_judged():
+    """Machine code would read beyond them."""
+    X, y = histograms()
+    model = linsep.AdditiveSVM().fit(X, y)
+    f, alpha = model.function_, np.zeros((1, len(y)))
+    far = f.start.copy()
+    far[1:] += 10**6
+    for start, values, coef in [
+        (far, f.values, f.coef),
+        (f.start[::-1].copy(), f.values, f.coef),
+        (f.start[:-1], f.values, f.coef),
+        (f.start, f.values[:-1], f.coef),
+        (f.start, f.values, f.coef[:-1]),
+        (f.start, f.values, np.hstack([f.coef, f.coef])),
+    ]:
+        wrong = AdditiveFunction(f.power, start, values, coef)
+        with pytest.raises(ProofError):
+            additive_gap(Problem(X, y), wrong, model.intercept_, alpha, 1.0, "")
+    levels = Levels(Problem(X, y).matrix, -1.0)
+    for rows, count in [([len(y)], 1), ([-1], 1), ([0, 1], 1)]:
+        with pytest.raises(IndexError):
+            levels.collect(np.array(rows), np.ones(count))
+    with pytest.raises(IndexError):
+        levels.add_product(np.array([0]), np.ones(1), np.zeros(len(y) - 1))
+    with pytest.raises(IndexError):
+        levels.functions(np.ones(len(levels.values) + 1))
 
 
 def test_xor_of_histograms_is_not_linear_but_additive_functions_bend():
