@@ -65,7 +65,7 @@ class Additive(Kernel):
     def price(self, entries: float, dtype: Any = np.float64) -> float:
         """That of a mean for each entry, but where sums need none."""
         if self.power in (-math.inf, 0.0):
-            return 0.5
+            return 0.1
         each = 1.2 if self.power == -1.0 else 30.0
         return each * entries * (1.0 if np.dtype(dtype) == np.float64 else 0.5)
 

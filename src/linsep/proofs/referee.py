@@ -9,15 +9,15 @@ those of the definition count for all rows, and the place is told to the logger 
 Terms that are huge and cancel leave much room for rounding. Whatever two sums are apart is
 therefore given back too, and a bound of their errors that is smaller is no bound (``wider``).
 
-Of small tables all rows are looked at in float64. Of larger ones first in float32, all of them or
-so many that it costs a tenth of the fit: a fit spends about the same on each value of a row with a
-support vector, and ``Kernel.price`` says what its definition costs. Sums in float32 accuse: the
-rows whose sums are furthest from theirs are made again in float64, and so are ``_LEAST`` others,
-and only float64 is believed. So a single wrong row is found if it is wrong by more than float32
-rounds. Rows of a sample are spread over the table, one from each of as many pieces
-(``plain.spread``): what is wrong over two pieces is always met, a single row that nobody has looked
-at is not. A kernel that has no definition is asked for plain blocks of its values: then only what
-stores, cuts and adds up these is done twice.
+Of small tables all rows are looked at in float64. Of larger ones first in float32, all of them
+where that takes half a millisecond, else so many that it costs a tenth of the fit: a fit spends
+about the same on each value of a row with a support vector, and ``Kernel.price`` says what its
+definition costs. Sums in float32 accuse: the rows whose sums are furthest from theirs are made
+again in float64, and so are ``_SURE`` others, and only float64 is believed. So a single wrong row
+among those is found if it is wrong by more than float32 rounds. Rows of a sample are spread over
+the table, one from each of as many pieces (``plain.spread``): what is wrong over two pieces is
+always met, a single row that nobody has looked at is not. A kernel that has no definition is asked
+for plain blocks of its values: then only what stores, cuts and adds up these is done twice.
 """
 
 from __future__ import annotations
@@ -42,7 +42,7 @@ Index = NDArray[np.int64]
 # nanoseconds: of a table that is looked at whole in float64, of each value of a larger one on
 # average, and of all together
 _WHOLE = 500_000
-_EACH = 1.2
+_EACH = 0.5
 _ALL = 40_000_000
 _MACHINE = 0.05  # of a value for each machine
 _DEAR = 100.0  # values from which float32 is no help

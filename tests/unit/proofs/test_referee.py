@@ -62,7 +62,7 @@ def test_a_fit_asks_for_few_values_twice(n, K, made):
     if n == 400:
         assert found[np.float32] == 0 and each <= found[np.float64] <= 1.05 * each
     else:
-        assert found[np.float32] == each and 0 < found[np.float64] < 0.1 * each
+        assert 0.3 * each < found[np.float32] <= each and 0 < found[np.float64] < 0.1 * each
 
 
 @pytest.mark.parametrize("by", [1.0, 1.0003, -2.0])
@@ -136,16 +136,17 @@ FORMULAS = [
 @pytest.mark.parametrize("kernel", FORMULAS, ids=repr)
 def test_a_single_wrong_row_of_a_large_table_is_found(kernel):
     rng = np.random.default_rng(3)
-    rows = np.abs(rng.normal(size=(4000, 6)))
-    used = np.sort(rng.choice(4000, 1500, replace=False))
+    n, m = (1500, 240) if kernel.price(6) > 1 else (4000, 1500)
+    rows = np.abs(rng.normal(size=(n, 6)))
+    used = np.sort(rng.choice(n, m, replace=False))
     values = KernelValues(Problem(rows, np.sign(rows[:, 0] - 1)), kernel)
-    coef, every = rng.normal(size=(1500, 2)), np.arange(4000)
+    coef, every = rng.normal(size=(m, 2)), np.arange(n)
     known = defined(values, every, used, coef)
     assert ((known.rough or known).place >= 0).all()
     true = values.combine_many(used, coef, every)
     assert agreed(values, every, used, coef, true, 0.0, known)[0] is true
     size = np.abs(kernel.definition(rows, rows[used])) @ np.abs(coef)
-    for row in rng.choice(4000, 20, replace=False).tolist():
+    for row in rng.choice(n, 20, replace=False).tolist():
         told = true.copy()
         told[row, 1] += 1e-5 * size[row, 1]
         found = agreed(values, every, used, coef, told, 0.0, known)[0]
