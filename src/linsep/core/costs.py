@@ -45,6 +45,8 @@ LEVEL = 5e-10
 """As a slot of an additive kernel: sorted, counted or looked up."""
 PROOF = 6e-9
 """In the proof of a linear machine, with all that is read for it."""
+PROOF_SCORE = 4e-8
+"""of each of its rows and classes, where there are more than two,"""
 LEVEL_PROOF = 5e-7
 """In that of an additive machine, which sorts."""
 VERDICT = 3e-5

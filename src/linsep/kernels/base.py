@@ -5,13 +5,15 @@ from __future__ import annotations
 import math
 from collections.abc import Callable
 from dataclasses import dataclass, fields
+from functools import partial
 from numbers import Integral, Real
 from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 from numpy.typing import DTypeLike, NDArray
 
-from linsep.core.costs import REFEREE_VALUES
+from linsep.core.costs import AT_ONCE, REFEREE_VALUES
+from linsep.core.lanes import run_all
 from linsep.core.validate import as_matrix
 from linsep.errors import CapabilityError, DataError, SettingError
 from linsep.kernels.rows import PlainRows, Rows, as_rows
@@ -550,7 +552,7 @@ def scale_of(word: Any, X: Any) -> float:
         return 1.0 / float(d)
     with np.errstate(over="ignore", invalid="ignore", under="ignore"):
         if isinstance(matrix, np.ndarray):
-            variance = float(matrix.var(dtype=np.float64))
+            variance = _variance(matrix)
         else:
             size = matrix.shape[0] * d
             data = matrix.data.astype(np.float64, copy=False)
@@ -559,6 +561,24 @@ def scale_of(word: Any, X: Any) -> float:
             variance = (float(((data - mean) ** 2).sum()) + (size - data.size) * mean * mean) / size
     gamma = 1.0 / (d * variance) if variance > 0 and np.isfinite(variance) else 1.0
     return gamma if np.isfinite(gamma) and gamma > 0 else 1.0
+
+
+def _variance(matrix: NDArray[Any]) -> float:
+    """Of all entries, in two passes; of a large matrix block by block, without a copy of it."""
+    n, step = len(matrix), max(1, AT_ONCE // max(1, matrix.shape[1]))
+    if n <= step:
+        return float(matrix.var(dtype=np.float64))
+    blocks = [matrix[at : at + step] for at in range(0, n, step)]
+
+    def total(block: NDArray[Any]) -> float:
+        return float(block.sum(dtype=np.float64))
+
+    def squares(block: NDArray[Any]) -> float:
+        off = np.subtract(block, mean, dtype=np.float64)
+        return float(np.multiply(off, off, out=off).sum())
+
+    mean = sum(run_all([partial(total, block) for block in blocks])) / matrix.size
+    return sum(run_all([partial(squares, block) for block in blocks])) / matrix.size
 
 
 def exact_gram(kernel: Kernel, rows: list[tuple[float, ...]]) -> list[list[Any]]:

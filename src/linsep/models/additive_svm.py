@@ -335,8 +335,8 @@ class AdditiveSVM(Classifier):
         words = f"linear machine on square roots: {linear.solver_used_}"
         return self._proved(run.problem, fitted, linear.outcome_, words)
 
-    def _proof_seconds(self, problem: Problem) -> float:
-        return super()._proof_seconds(problem) * (LEVEL_PROOF / PROOF)
+    def _least_proof(self, problem: Problem) -> float:
+        return super()._least_proof(problem) * (LEVEL_PROOF / PROOF)
 
     def _falls_back(self) -> bool:
         return power_of(self.kernel) != 0.0

@@ -20,7 +20,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep._sklearn import CallbackSupportMixin, with_callbacks
 from linsep.core.boundary import boundary, own_bugs
 from linsep.core.cluster import as_stream
-from linsep.core.costs import PROOF
+from linsep.core.costs import PLANE, PROOF, PROOF_SCORE
 from linsep.core.drive import Moment, Outcome, drive
 from linsep.core.limits import (
     Limits,
@@ -67,7 +67,7 @@ from linsep.models.summary import Line, rule, sides, written
 from linsep.proofs.certificate import Certificate, judge
 from linsep.proofs.plain import require_sealed, seal
 from linsep.separating.verdict import decide
-from linsep.solvers.first import FirstState, first_model, sample_of
+from linsep.solvers.first import MOST_ENTRIES, FirstState, first_model, row_entries, sample_of
 
 _SAMPLE_PASSES = 10  # over it
 _SAMPLE_ROWS = 160  # of the sample that a solver of two classes is given
@@ -210,10 +210,12 @@ class Classifier(CallbackSupportMixin, Calibrated):
 
     def _in_time(self, run: Run) -> Answer:
         """The answer; where time or Ctrl-C have cut it short, of some use all the same."""
-        run.reserve, run.falls_back = self._proof_seconds(run.problem), self._falls_back()
+        run.falls_back = self._falls_back()
+        run.reserve, run.least = self._proof_seconds(run.problem), self._least_proof(run.problem)
         answer: Answer | None = None
-        with suppress(TimeUpError):  # before the first step
-            answer = self._answer(run)
+        if run.has_time:
+            with suppress(TimeUpError):  # before the first step
+                answer = self._answer(run)
         if answer is not None:
             poor = answer.status in CUT_SHORT and self._is_poor(answer)
             if not (poor and run.falls_back):
@@ -229,8 +231,15 @@ class Classifier(CallbackSupportMixin, Calibrated):
 
     def _proof_seconds(self, problem: Problem) -> float:
         """About what comes after the solver takes."""
+        return self._least_proof(problem)
+
+    def _least_proof(self, problem: Problem) -> float:
+        """The same without what may be left out."""
         entries = problem.matrix.nnz if problem.sparse else problem.n * problem.d
-        return float(entries) * PROOF * (1 if problem.binary else problem.K)
+        if problem.binary:
+            return float(entries) * PROOF
+        scores = float(problem.n * problem.K)
+        return entries * (PROOF + 2.0 * problem.K * PLANE) + scores * PROOF_SCORE
 
     def _is_poor(self, answer: Answer) -> bool:
         """Whether a model of a sample may well be better: nothing is proved, or nothing done."""
@@ -255,9 +264,7 @@ class Classifier(CallbackSupportMixin, Calibrated):
     def _of_sample(self, problem: Problem) -> list[_Sampled]:
         """What the solver makes of some of the rows, if there are no more machines than these, and
         what there is before its first step."""
-        chosen = sample_of(
-            problem, _SAMPLE_ROWS if problem.binary else _SAMPLE_ROWS // 4 * min(problem.K, 12)
-        )
+        chosen = sample_of(problem, self._sample_rows(problem))
         part = self._part(problem, chosen)
         judged, machines = self._choose(part)[0], self._machines(part)
         solver = self._first_solver(judged)
@@ -274,6 +281,11 @@ class Classifier(CallbackSupportMixin, Calibrated):
             words = f"a sample of {part.n} rows" if most else "the best offset alone"
             found.append(_Sampled(judged, replace(outcome, witness=witness), words))
         return found
+
+    def _sample_rows(self, problem: Problem) -> int:
+        """How many rows a solver is given where there is no time for all."""
+        most = _SAMPLE_ROWS if problem.binary else _SAMPLE_ROWS // 4 * min(problem.K, 12)
+        return min(most, 1 + MOST_ENTRIES // row_entries(problem))
 
     def _machines(self, problem: Problem) -> int:
         """How many machines there are that take their steps one after the other."""

@@ -567,6 +567,7 @@ def left_out(outcome: Outcome[Any]) -> Outcome[Any]:
 
 _MEASURABLE = 0.005  # seconds of work from which it is seen whether others slow it down
 _SLOWEST = 6.0
+_AT_MOST = 0.75  # of the time that is left is kept for proofs
 
 
 class Slackened(Protocol):
@@ -596,7 +597,7 @@ class Run:
         self, estimator: Watched, problem: Problem, X: Any, y: Any, checkpoint: str | Path | None
     ) -> None:
         self.problem, self.checkpoint = problem, checkpoint
-        self.reserve, self.falls_back = 0.0, False
+        self.reserve, self.least, self.falls_back = 0.0, 0.0, False
         self.ended: Status | None = None
         """How the last solver ended: those who watch may have asked it to stop."""
         self._begin = clock(), time.thread_time()
@@ -615,15 +616,23 @@ class Run:
         return self.problem.lent
 
     def seconds_left(self) -> float:
-        """Seconds for solvers: a proof of what they find, and no less, comes after them.
-
-        What a proof takes is known for a machine of one's own; where others work on it, as much
-        longer as all has taken so far.
-        """
-        wall, own = clock() - self._begin[0], time.thread_time() - self._begin[1]
-        slower = min(max(wall / own, 1.0), _SLOWEST) if own > _MEASURABLE else 1.0
+        """Seconds for solvers: a proof of what they find, and no less, comes after them, and
+        perhaps one of a model that is better."""
         left = time_left()
-        return left - min(self.reserve * slower, 0.5 * left) if left < math.inf else left
+        proofs = self._slower() * (self.reserve + (self.least if self.falls_back else 0.0))
+        return left - min(proofs, _AT_MOST * left) if left < math.inf else left
+
+    @property
+    def has_time(self) -> bool:
+        """Whether solvers have any: else all of it is for the model that costs next to nothing,
+        which is proved as well."""
+        return not self.falls_back or 2.0 * self.least * self._slower() < time_left()
+
+    def _slower(self) -> float:
+        """What a proof takes is known for a machine of one's own; where others work on it, as much
+        longer as all has taken so far."""
+        wall, own = clock() - self._begin[0], time.thread_time() - self._begin[1]
+        return min(max(wall / own, 1.0), _SLOWEST) if own > _MEASURABLE else 1.0
 
     def hurry(self) -> AbstractContextManager[None]:
         """What runs within is given up when the time for solvers is, if there is another model."""

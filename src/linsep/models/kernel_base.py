@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.costs import FLOAT32_VALUES, KERNEL
+from linsep.core.costs import FLOAT32_VALUES, KERNEL, PRODUCT, PROOF, SPARSE
 from linsep.core.notes import say, warn
 from linsep.core.problem import Problem, columns_of
 from linsep.errors import (
@@ -75,6 +75,9 @@ from linsep.proofs.referee import Defined, agreed, defined
 SHORT = ("gamma", "sigma", "degree", "coef0")
 
 
+_FIRST_SHARE = 0.4  # of the time for the proof of a model of few rows, with
+_EACH_WAY = 2  # values of a row and vector, class by class
+_FEWEST_VECTORS = 40
 _SUMS = 16  # of kernel values, in a proof
 _VECTORS = 5000  # support vectors of a machine that is stopped, at most
 
@@ -124,11 +127,32 @@ class KernelClassifier(Classifier):
 
     def _proof_seconds(self, problem: Problem) -> float:
         """Sums of kernel values, of rows with some thousand vectors."""
-        return _SUMS * KERNEL * problem.n * min(problem.n, _VECTORS)
+        return self._value_seconds(problem) * problem.n * min(problem.n, _VECTORS)
+
+    def _least_proof(self, problem: Problem) -> float:
+        """The same with those of a sample; the rows are copied class by class."""
+        entries = problem.matrix.nnz if problem.sparse else problem.n * problem.d
+        values = problem.n * min(problem.n, self._sample_rows(problem))
+        return self._value_seconds(problem) * values + PROOF * entries
+
+    def _sample_rows(self, problem: Problem) -> int:
+        """No more than can be proved in a share of the time; each is a vector of most machines."""
+        most = super()._sample_rows(problem)
+        if self.time_limit is None or self.time_limit == np.inf:
+            return most
+        seconds = _EACH_WAY * problem.n * self._value_seconds(problem)
+        return max(_FEWEST_VECTORS, min(most, int(_FIRST_SHARE * self.time_limit / seconds)))
 
     def _pairs_seconds(self, problem: Problem) -> float:
         """Sums of the kernel values of all pairs of rows, as bounds of smooth losses need."""
-        return _SUMS * KERNEL * float(problem.n) ** 2
+        return self._value_seconds(problem) * float(problem.n) ** 2
+
+    def _value_seconds(self, problem: Problem) -> float:
+        """A kernel value in a proof, which is a product of rows first."""
+        if self._precomputed:
+            return _SUMS * KERNEL
+        width = problem.matrix.nnz / problem.n if problem.sparse else problem.d
+        return _SUMS * KERNEL + width * (SPARSE if problem.sparse else PRODUCT)
 
     def _part(self, problem: Problem, rows: NDArray[np.int64]) -> Problem:
         part = super()._part(problem, rows)

@@ -96,6 +96,14 @@ class KernelOption(KernelClassifier, LinearClassifier):
         way = LinearClassifier if self.kernel is None else KernelClassifier
         return way._proof_seconds(self, problem)
 
+    def _sample_rows(self, problem: Problem) -> int:
+        way = LinearClassifier if self.kernel is None else KernelClassifier
+        return way._sample_rows(self, problem)
+
+    def _least_proof(self, problem: Problem) -> float:
+        way = LinearClassifier if self.kernel is None else KernelClassifier
+        return way._least_proof(self, problem)
+
     def _part(self, problem: Problem, rows: NDArray[np.int64]) -> Problem:
         way = LinearClassifier if self.kernel is None else KernelClassifier
         return way._part(self, problem, rows)

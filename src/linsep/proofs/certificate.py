@@ -149,17 +149,17 @@ def judge(
     """Recompute everything that the witness is good for; values z . a that a certificate has
     computed already are not computed again."""
     a = np.asarray(witness.a, dtype=np.float64)
-    values = plain.values(problem, a) if values is None else values
-    wrong = _wrong(problem, values)
+    sides = _sides(problem, a, values)
+    wrong = sides.wrong
     separable: bool | None = None
     claim = witness.claim if _usable(problem, witness) else ""
     if not wrong.size and np.isfinite(a).all():  # a claim to separate is decided without rounding
         right = row_signs(problem, *_plane(problem, a)) > 0
-        wrong = _wrong(problem, right)
+        wrong = _wrong(right, problem.n)
         separable = True if not wrong.size else None
         if separable is None:
             hold_signs(problem, *_plane(problem, a), right)
-    margin, margin_aug = _margins(problem, a, values, separates=bool(separable))
+    margin, margin_aug = _margins(problem, a, sides, separates=bool(separable))
     if separable:
         hold_plane(problem, *_plane(problem, a), margin=margin)
     high, high_aug = np.inf, np.inf
@@ -187,13 +187,58 @@ def judge(
         margin_aug=margin_aug,
         margin_aug_low=max(margin_aug, 0.0),
         margin_aug_high=high_aug,
-        finite=bool(np.isfinite(values.sum()) or np.isfinite(values).all()),
+        finite=sides.finite,
         rows=tuple(problem.sample_of(r) for r in rows),
         multipliers=tuple(multipliers),
         rivals=tuple(problem.classes[problem.rival_of(r)] for r in rows if not problem.binary),
-        functional_margin=float(values.min()),
-        objective=_criterion(values),
+        functional_margin=sides.least,
+        objective=sides.criterion,
     )
+
+
+@dataclass(frozen=True)
+class _Sides:
+    """On which sides of a plane, or of the planes of two classes each, the rows are."""
+
+    wrong: NDArray[np.int64]
+    """Samples with a value that is not above 0."""
+    least: float
+    """The smallest value,"""
+    nearest: float
+    """and that of a value over the distance of the weights of its two classes."""
+    criterion: float
+    finite: bool
+
+
+def _sides(problem: Problem, a: NDArray[np.float64], values: NDArray[np.float64] | None) -> _Sides:
+    """Of all rows; values of two classes may be known."""
+    apart = None if problem.binary else _apart(problem.split(a)[0])
+
+    def look(lo: int, hi: int, found: NDArray[np.float64]) -> _Sides:
+        finite = bool(np.isfinite(found.sum()) or np.isfinite(found).all())
+        least, nearest = float(found.min()), np.inf
+        if apart is not None:
+            with np.errstate(divide="ignore", invalid="ignore"):
+                nearest = float(np.fmin.reduce(found / apart[problem.label[lo:hi]].ravel()))
+        wrong = lo + _wrong(found, hi - lo)
+        return _Sides(wrong, least, nearest, _criterion(found), finite)
+
+    if values is not None:
+        return look(0, problem.n, values)
+    parts = plain.by_values(problem, a, look)
+    return _Sides(
+        wrong=np.concatenate([one.wrong for one in parts]),
+        least=float(np.min([one.least for one in parts])),
+        nearest=float(np.fmin.reduce([one.nearest for one in parts])),
+        criterion=float(sum(one.criterion for one in parts)),
+        finite=all(one.finite for one in parts),
+    )
+
+
+def _apart(coef: NDArray[np.float64]) -> NDArray[np.float64]:
+    """How far the weights of the classes are from those of each of their rivals, in order."""
+    found = np.stack([np.linalg.norm(coef - w, axis=1) for w in coef])
+    return found[~np.eye(len(coef), dtype=bool)].reshape(len(coef), -1)
 
 
 def judge_sums(problem: Problem, kernel: Kernel, sums: Sums) -> Certificate:
@@ -269,12 +314,10 @@ def _usable(problem: Problem, witness: Witness) -> bool:
     return bool(len(shares) and finite and 0 <= rows.min() <= rows.max() < most)
 
 
-def _wrong(problem: Problem, values: NDArray[Any]) -> NDArray[np.int64]:
-    """Samples with a value that is not above 0."""
-    right: NDArray[Any] = values > 0
-    if not problem.binary:
-        right = np.all(right.reshape(problem.n, -1), axis=1)
-    return np.flatnonzero(~right)
+def _wrong(values: NDArray[Any], n: int) -> NDArray[np.int64]:
+    """Which of n samples have a value that is not above 0."""
+    right: NDArray[Any] = (values > 0).reshape(n, -1)
+    return np.flatnonzero(~right.all(axis=1))
 
 
 def _named(problem: Problem, wrong: NDArray[np.int64]) -> tuple[int, ...]:
@@ -311,7 +354,7 @@ def _zero_combination(problem: Problem, witness: Witness) -> tuple[list[int], li
 
 
 def _margins(
-    problem: Problem, a: NDArray[np.float64], values: NDArray[np.float64], *, separates: bool
+    problem: Problem, a: NDArray[np.float64], sides: _Sides, *, separates: bool
 ) -> tuple[float, float]:
     """Margin of the plane in the space of X, and in the augmented space, where it separates
     rounded down."""
@@ -319,20 +362,14 @@ def _margins(
     size = top * float(np.linalg.norm(a / top)) if 0 < top < np.inf else 0.0
     if not 0 < size < np.inf:
         return -np.inf, -np.inf
-    aug = float(values.min()) / size
+    aug = sides.least / size
     if separates:
         aug -= 4 * (problem.d + 4) * U * _radius(problem)
         return margin_below(problem, *_plane(problem, a)), aug
-    coef, _ = problem.split(a)
     if problem.binary:
-        length = float(np.linalg.norm(coef[0]))
-        return (float(values.min()) / length if length else -np.inf), aug
-    own, rival = problem.label.repeat(problem.K - 1), np.tile(np.arange(problem.K - 1), problem.n)
-    rival += rival >= own
-    apart = np.stack([np.linalg.norm(coef - w, axis=1) for w in coef])
-    lengths = apart[own, rival]
-    with np.errstate(divide="ignore", invalid="ignore"):
-        return float(np.nanmin(values / lengths)), aug
+        length = float(np.linalg.norm(problem.split(a)[0][0]))
+        return (sides.least / length if length else -np.inf), aug
+    return sides.nearest, aug
 
 
 def _radius(problem: Problem) -> float:

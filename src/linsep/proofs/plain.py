@@ -13,7 +13,7 @@ seal, require_sealed                whether a problem is still what it was befor
 require_kernel                      whether a kernel is the one that was asked for
 signs, aims                         y, and what least squares aims at
 columns                             weights, one column a plane
-product, scores, values             X W, X W + b, and y f(x) of all rows
+product, scores, values, by_values  X W, X W + b, and y f(x) of all rows, or block by block
 combination, one_pass, blockwise    X' c; both for a proof; any other sum over blocks of rows
 losses, cap, dual_cost              of a hinge, by its two numbers q and top
 log_loss, sigma, softmax_losses     of logistic regression
@@ -36,7 +36,7 @@ import numpy as np
 import scipy.sparse
 from numpy.typing import ArrayLike, NDArray
 
-from linsep.core.costs import IN_CACHE, PROOF_PIECE
+from linsep.core.costs import AT_ONCE, IN_CACHE, PROOF_PIECE
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.parts import Block, Place, Stream, Summed, Task
 from linsep.core.problem import Problem
@@ -151,6 +151,7 @@ def require_block(
 
 
 T = TypeVar("T", bound=Summed)
+Seen = TypeVar("Seen")
 
 
 @dataclass(frozen=True)
@@ -408,13 +409,41 @@ def scores(problem: Problem, a: ArrayLike) -> Array:
 def values(problem: Problem, a: ArrayLike) -> Array:
     """y f(x) of all rows; of more than two classes the lead over every rival, row by row."""
     found = scores(problem, a)
-    if problem.K == 2:
-        return np.asarray(signs(problem) * found)
-    at = np.arange(problem.n)
+    return np.asarray(signs(problem) * found) if problem.K == 2 else _leads(found, problem.label)
+
+
+def _leads(found: Array, label: NDArray[np.int64]) -> Array:
+    at = np.arange(len(label))
     rivals = np.ones(found.shape, dtype=bool)
-    rivals[at, problem.label] = False
-    leads: Array = (found[at, problem.label][:, None] - found)[rivals]
+    rivals[at, label] = False
+    leads: Array = (found[at, label][:, None] - found)[rivals]
     return leads
+
+
+def by_values(
+    problem: Problem, a: ArrayLike, look: Callable[[int, int, Array], Seen]
+) -> list[Seen]:
+    """What ``look(lo, hi, values of the rows lo to hi)`` gives, block after block.
+
+    Of many classes and rows the values together would take more memory than all else, and most of
+    the time.
+    """
+    n = problem.n
+    step = max(1, AT_ONCE // problem.K)
+    if problem.K == 2 or n <= step:
+        return [look(0, n, values(problem, a))]
+    W = planes(problem, a)
+    coef, offset = np.ascontiguousarray(W[:, :-1].T), W[:, -1]
+    matrix = problem.matrix
+
+    def part(lo: int) -> Seen:
+        hi = min(lo + step, n)
+        found = np.asarray(matrix[lo:hi].astype(np.float64, copy=False) @ coef)
+        found += offset
+        return look(lo, hi, _leads(found, problem.label[lo:hi]))
+
+    with one_blas_thread():
+        return run_all([partial(part, lo) for lo in range(0, n, step)])
 
 
 @dataclass(frozen=True)

@@ -26,7 +26,8 @@ Array = NDArray[np.float64]
 Cost = Callable[[Problem, Array], float]
 
 _SAMPLE_ENTRIES = 1_000_000  # of the sample: some milliseconds a step
-_FEWEST_ROWS = 200  # rows of it, at least
+_FEWEST_ROWS = 200  # rows of it, at least, if they have no more entries than
+MOST_ENTRIES = 4_000_000
 _PLANE_ENTRIES, _EACH_CLASS = 10_000_000, 3  # times planes, and rows of each class all the same
 _MOST_STEPS, _CLOSE = 12, 1e-3  # and what is left of the gradient, after which none is needed
 _FLAT = 1e-12  # columns shorter than this, of the longest, are left alone
@@ -42,6 +43,11 @@ class FirstState(State):
     def passes(self) -> float:
         """None over the data, but those that somebody has counted."""
         return float(self.steps)
+
+
+def row_entries(problem: Problem) -> int:
+    """Entries of a row, on average."""
+    return max(1, problem.matrix.nnz // problem.n if problem.sparse else problem.d)
 
 
 def sample_of(problem: Problem, rows: int, seed: int = 0) -> NDArray[np.int64]:
@@ -88,10 +94,10 @@ def first_model(problem: Problem, cost: Cost | None = None) -> Array:
 
 
 def _sample(problem: Problem) -> Problem:
-    width = max(1, problem.matrix.nnz // problem.n if problem.sparse else problem.d)
-    most = max(
-        _FEWEST_ROWS, _SAMPLE_ENTRIES // width // (1 if problem.binary else min(problem.K, 8) // 2)
-    )
+    width = row_entries(problem)
+    planes = 1 if problem.binary else min(problem.K, 8) // 2
+    fewest = min(_FEWEST_ROWS, MOST_ENTRIES // width + 1)
+    most = max(fewest, _SAMPLE_ENTRIES // width // planes)
     if not problem.binary:  # a plane for each class, and each has its rows
         most = min(most, max(_EACH_CLASS * problem.K, _PLANE_ENTRIES // (width * problem.K)))
     if problem.n <= most:

@@ -26,7 +26,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from linsep.core.compile import inner, routine
-from linsep.core.costs import LONG
+from linsep.core.costs import AT_ONCE, LONG
 from linsep.core.layouts import BinaryRows, Rows
 from linsep.core.problem import Problem
 from linsep.core.protocol import ENDLESS, FIXED, NO_LOG, Event, Held, Log, State, Status, Witness
@@ -250,16 +250,25 @@ class Kozinec:
 def _between_boxes(problem: Problem) -> NDArray[np.float64]:
     """The plane, or machine, that decides for the nearest middle of the classes' boxes."""
     low = np.full((problem.K, problem.d), np.inf)
-    high = np.full((problem.K, problem.d), -np.inf)
-    step = max(1, (1 << 20) // problem.d)  # rows copied at a time
-    for at in range(0, problem.n, step):
-        block, label = problem.matrix[at : at + step], problem.label[at : at + step]
-        for k in np.unique(label).tolist():
-            part = block[label == k]
-            least, most = part.min(axis=0), part.max(axis=0)
-            if problem.sparse:
-                least, most = least.toarray().ravel(), most.toarray().ravel()
-            low[k], high[k] = np.minimum(low[k], least), np.maximum(high[k], most)
+    high = -low
+    if problem.sparse:
+        own = np.repeat(problem.label, np.diff(problem.matrix.indptr))
+        at = own * problem.d + problem.matrix.indices
+        np.minimum.at(low.ravel(), at, problem.matrix.data)
+        np.maximum.at(high.ravel(), at, problem.matrix.data)
+        there = np.bincount(at, minlength=low.size).reshape(low.shape)
+        zeros = there < np.bincount(problem.label, minlength=problem.K)[:, None]
+        np.minimum(low, 0.0, out=low, where=zeros)
+        np.maximum(high, 0.0, out=high, where=zeros)
+    else:
+        step = max(1, AT_ONCE // problem.d)
+        for at in range(0, problem.n, step):
+            label = problem.label[at : at + step]
+            order = np.argsort(label, kind="stable")
+            block = problem.matrix[at : at + step][order]
+            there, first = np.unique(label[order], return_index=True)
+            low[there] = np.minimum(low[there], np.minimum.reduceat(block, first))
+            high[there] = np.maximum(high[there], np.maximum.reduceat(block, first))
     middles = low / 2 + high / 2
     machine = np.column_stack([middles, -0.5 * (middles**2).sum(axis=1)])
     if not problem.fit_intercept:

@@ -133,6 +133,8 @@ class MistakeDriven:
             return np.array(state.a)
         if self.keep == "average":
             return np.array(state.average)
+        if np.array_equal(state.a, state.best):
+            return np.array(state.a)
         values = problem.values(state.a)  # of the last ones, which no pocket may have looked at
         wrong = ~(values >= 0) if self.strict else ~(values > 0)
         last = float(problem.row_weights[wrong].sum())
@@ -219,12 +221,16 @@ class SingleSample(MistakeDriven):
             anchor=np.zeros_like(a),
             n_rows=problem.n_rows,
         )
-        if a.any() and (problem.values(a) > 0).all():
+        values = problem.values(a) if a.any() else None  # else zero, all of them
+        if values is not None and (values > 0).all():
             state.status = Status.SEPARATED
         if self.keep in ("pocket", None):
-            values = problem.values(a)
-            wrong = values < 0 if self.strict else values <= 0
-            state.best_cost[0] = float(problem.row_weights[wrong].sum())
+            if values is not None:
+                wrong = values < 0 if self.strict else values <= 0
+                state.best_cost[0] = float(problem.row_weights[wrong].sum())
+            else:
+                machines = 0 if self.strict else problem.n_rows // problem.n
+                state.best_cost[0] = machines * problem.total_weight
             if not state.status.done and state.best_cost[0] <= self._few:
                 state.status = Status.ENOUGH
         if self.min_margin is not None:
