@@ -26,7 +26,16 @@ from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap, balanced, intercept_words
 from linsep.proofs.margins import margin_above, margin_below
-from linsep.proofs.plain import Totals, cap, dual_cost, losses, one_pass, planes, scores, signs
+from linsep.proofs.plain import (
+    Totals,
+    by_values,
+    cap,
+    dual_cost,
+    losses,
+    one_pass,
+    planes,
+    signs,
+)
 from linsep.proofs.rivals import gap_of_witness
 from linsep.proofs.sharp import sharp_sums
 from linsep.proofs.witness import hold_hulls, hold_plane
@@ -253,8 +262,9 @@ def svm_gap(problem: Problem, witness: Witness, objective: Objective, kind: str)
     size = problem.matrix.nnz if problem.sparse else problem.n * problem.d
     run_all([partial(part, k) for k in range(problem.K)], 1 if size < PROOF_THREADS else None)
     parts = [known[k] for k in range(problem.K)]
-    found, at = scores(problem, witness.a), np.arange(problem.n)
-    own = found[at, problem.label].copy()
-    found[at, problem.label] = -np.inf
-    errors = int((~(own > found.max(axis=1))).sum())
+
+    def wrong(lo: int, hi: int, leads: Array) -> int:
+        return int((~(leads.reshape(hi - lo, -1) > 0).all(axis=1)).sum())
+
+    errors = sum(by_values(problem, witness.a, wrong))
     return Gap.together(parts, errors, "one class against the rest")

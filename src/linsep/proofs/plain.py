@@ -355,9 +355,9 @@ def aims(problem: Problem) -> Array:
     b = np.ones(problem.n) if problem.targets is None else problem.targets
     if problem.K == 2:
         return (signs(problem) * b)[:, None]
-    return np.asarray(
-        np.where(problem.label[:, None] == np.arange(problem.K), 1.0, -1.0) * b[:, None]
-    )
+    T = np.full((problem.n, problem.K), -1.0)
+    T[np.arange(problem.n), problem.label] = 1.0
+    return T if problem.targets is None else T * b[:, None]
 
 
 def columns(problem: Problem, a: ArrayLike) -> Array:
@@ -384,8 +384,17 @@ def longest(problem: Problem) -> float:
 
 
 def weighted_squares(problem: Problem, M: Array) -> Array:
-    """Weighted sums of squares of columns with one entry a row, added by halves."""
-    return np.asarray((M * M * problem.weight[:, None]).sum(axis=0))
+    """Weighted sums of squares of columns with one entry a row; of many columns block by block."""
+    s, step = problem.weight[:, None], max(1, AT_ONCE // M.shape[1])
+    if M.shape[1] == 1 or len(M) <= step:
+        return _squares(M, s)
+    blocks = [slice(lo, lo + step) for lo in range(0, len(M), step)]
+    jobs = [partial(_squares, M[at], s[at]) for at in blocks]
+    return np.asarray(np.sum(run_all(jobs), axis=0))
+
+
+def _squares(M: Array, s: Array) -> Array:
+    return np.asarray((M * M * s).sum(axis=0))
 
 
 def product(problem: Problem, w: Array) -> Array:
@@ -463,7 +472,8 @@ class Totals:
 def one_pass(problem: Problem, a: Array, alpha: Array) -> Totals:
     """y f(x) of all rows, the sum of alpha_i y_i x_i, and what bounds the errors of both."""
     sign = signs(problem)
-    found, v, terms = _read(problem, a[:-1], alpha * sign)
+    found, v, terms = _read(problem, a[:-1], alpha * sign if alpha.any() else None)
+    v = v if len(v) else np.zeros(problem.d)
     found += a[-1]
     found *= sign
     return Totals(found, v, terms, survey(problem).column_lengths())
@@ -571,7 +581,16 @@ def sigma(m: Array) -> Array:
 def softmax_losses(S: Array, label: NDArray[np.int64]) -> tuple[Array, Array]:
     """log of the sum of exp over all classes less the own score, S of shape (K, n), and the
     probabilities that the rivals have together."""
-    at = np.arange(S.shape[1])
+    n = S.shape[1]
+    step = max(1, AT_ONCE // len(S))
+    if n > step:
+        jobs = [
+            partial(softmax_losses, S[:, lo : lo + step], label[lo : lo + step])
+            for lo in range(0, n, step)
+        ]
+        losses, rivals = zip(*run_all(jobs))
+        return np.concatenate(losses), np.concatenate(rivals)
+    at = np.arange(n)
     above = S - S[label, at]
     above[label, at] = -np.inf
     top = np.maximum(above.max(axis=0), 0.0)

@@ -22,30 +22,33 @@ from linsep.core.protocol import Witness
 from linsep.losses.rivals import balanced_shares
 from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap
-from linsep.proofs.plain import combination, scores
+from linsep.proofs.plain import by_values, combination
 
 Array = NDArray[np.float64]
 
 
 def gap_of_witness(problem: Problem, witness: Witness, C: float) -> Gap:
     """Bounds for a witness: minus the dual variables of rivals, plus that of the own class."""
+    if not witness.multipliers.any():
+        return rivals_gap(problem, witness.a, None, C)
     part, row = np.divmod(witness.rows, problem.n)
     alpha = np.zeros((problem.n, problem.K))
     alpha[row, part] = np.where(problem.label[row] == part, 1.0, -1.0) * witness.multipliers
     return rivals_gap(problem, witness.a, alpha, C)
 
 
-def rivals_gap(problem: Problem, a: Array, alpha: Array, C: float) -> Gap:
-    """Bounds for weights a of K classes from dual variables alpha of shape (n, K)."""
-    cost = C * problem.weight
-    beta = _feasible(problem, alpha, cost)
+def rivals_gap(problem: Problem, a: Array, alpha: Array | None, C: float) -> Gap:
+    """Bounds for weights a of K classes from dual variables alpha of shape (n, K), if any."""
+    cost, low = C * problem.weight, 0.0
     with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
         frobenius = float(np.sqrt(problem.squared_lengths.sum())) * (1 + 1e-9)
-        low = _below(problem, beta, cost, frobenius)
-    found, at = scores(problem, a), np.arange(problem.n)
-    own = found[at, problem.label].copy()
-    found[at, problem.label] = -np.inf
-    values = own - found.max(axis=1)
+        if alpha is not None:
+            low = _below(problem, _feasible(problem, alpha, cost), cost, frobenius)
+
+    def lead(lo: int, hi: int, leads: Array) -> Array:
+        return np.asarray(leads.reshape(hi - lo, -1).min(axis=1))
+
+    values = np.concatenate(by_values(problem, a, lead))
     coef, intercept = problem.split(a)
     length = float(np.linalg.norm(coef))
     # scores are off by (d + 4) u (|x| |w| + |b|), the difference of two by twice that

@@ -285,7 +285,8 @@ _PLAIN = 1e5  # length, in units of 1 / |column|, of weights that are not called
 
 def totals(problem: Problem, A: Array, T: Array) -> Totals:
     """Residuals X~ A - T and half the gradient."""
-    R = plain.product(problem, A[: problem.d]) - T
+    R = plain.product(problem, A[: problem.d])
+    R -= T
     if problem.fit_intercept:
         R += A[-1]
     SR = problem.weight[:, None] * R

@@ -499,8 +499,11 @@ def _dense_squares(X: Any, lo: int, hi: int, step: int, rows: Any, columns: Any)
         sums = (fours[:, 0] + fours[:, 1]) + (fours[:, 2] + fours[:, 3])
         parts = np.concatenate([columns[None], sums, squares[four:]])
         columns[:] = np.add.accumulate(parts, axis=0)[-1]
-        a = np.zeros((n, 8))
-        for j in range(0, d, 8):
+        a, whole = np.zeros((n, 8)), 0
+        if n < d // 8:  # eights of wide rows one after the other, but all at once
+            whole = d - d % 8
+            a += np.add.accumulate(squares[:, :whole].reshape(n, -1, 8), axis=1)[:, -1]
+        for j in range(whole, d, 8):
             a[:, : min(8, d - j)] += squares[:, j : j + 8]
         two = a[:, :4] + a[:, 4:]
         rows[start : start + n] = (two[:, 0] + two[:, 2]) + (two[:, 1] + two[:, 3])
