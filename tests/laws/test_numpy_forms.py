@@ -14,7 +14,7 @@ import scipy.sparse
 import linsep
 from linsep.core.compile import Routine
 from linsep.kernels import additive, blocks, gaussian
-from linsep.rows import loops
+from linsep.rows import loops, softmax
 from linsep.rows.levels import draw as chosen
 from linsep.solvers.kernel import additive_rows, working_set
 
@@ -132,6 +132,11 @@ def calls():
     yield gaussian.mirror, G[:20, :33].copy(), np.zeros((80, 80)), 3, 40
     yield gaussian.gaussians, (150 * draw.normal(size=(40, 33))).astype(np.float32)
     yield working_set.square_of, G, at, at, np.empty((37, 37))
+    for kind in (np.float32, np.float64):
+        X, R = draw.normal(size=(29, 6)).astype(kind), draw.normal(size=(3, 29)).astype(kind)
+        yield softmax.combine_dense, X, R, 2, 29, np.zeros((3, 6), kind)
+    wide = draw.normal(size=(5, 203))
+    yield loops.dense_squares, wide, 0, 5, 4, np.zeros(5), np.zeros(203)
     levels = additive.Levels(np.floor(3 * draw.random((50, 9))), -np.inf)
     H, some = draw.normal(size=len(levels.values)), draw.permutation(50)[:21]
     yield additive.sum_entries, levels.indptr, levels.slot, H, some, np.empty(21)

@@ -60,6 +60,8 @@ def margin_below(
     values, error = float_bounds(problem, w, b, scores)
     size = _plane_sizes(problem, w)
     with np.errstate(over="ignore", invalid="ignore", divide="ignore"):
+        if not exact and (values + error < 0).any():  # fractions would tell the same, in seconds
+            return 0.0
         least = (values - error) / size
         sharp = bool(size.min() > 1e-100 and size.max() < 1e100)
         at = int(least.argmin())

@@ -313,3 +313,14 @@ def combine_dense(X, R, lo, hi, out):
             for j in range(d):
                 total[j] += r0 * x0[j]
         i += 1
+
+
+@combine_dense.in_numpy
+def _combine_dense(X: Any, R: Any, lo: int, hi: int, out: Any) -> None:
+    i = lo
+    while i + 8 <= hi:
+        p = [R[:, i + m, None] * X[i + m] for m in range(8)]
+        out += ((p[0] + p[1]) + (p[2] + p[3])) + ((p[4] + p[5]) + (p[6] + p[7]))
+        i += 8
+    for m in range(i, hi):
+        out += R[:, m, None] * X[m]

@@ -33,6 +33,7 @@ from linsep.core.costs import EQUAL_ROWS, PLANE, VERDICT_SAMPLED, second_thread
 from linsep.core.drive import Outcome
 from linsep.core.lanes import one_blas_thread, run_all
 from linsep.core.limits import TimeUpError, clock, enough_memory
+from linsep.core.limits import time_limit as ending_after
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import Status, Witness
@@ -188,11 +189,13 @@ def decide(
     begin = clock() if begin is None else begin
     if time_limit is not None:
         begin += _load_libraries()
-    judge = Judge(problem, exact, Clock(begin, time_limit))
+    own = Clock(begin, time_limit)
+    judge = Judge(problem, exact, own)
     # one BLAS thread: the products are small, and two libraries with two threads each (numpy's
     # and scipy's) make them several times slower on two cores
     # numbers may overflow on the way: every answer is checked in integers where that happens
-    with own_bugs("the verdict"), one_blas_thread(), np.errstate(all="ignore"):
+    ending = ending_after(own.left())  # compilations keep to it as well
+    with own_bugs("the verdict"), ending, one_blas_thread(), np.errstate(all="ignore"):
         return hold_verdict(problem, judge.decide())
 
 
@@ -218,8 +221,14 @@ def decide_with(
     named = by_name(kernel, parameters) if parameters else kernel
     made = as_kernel(named, problem.matrix, warn=False)
     asked = require_kernel(made, kernel, parameters or {})
-    with own_bugs("the verdict"), one_blas_thread(), np.errstate(all="ignore"):
-        proof = KernelJudge(problem, asked, Clock(begin, time_limit)).decide()
+    own = Clock(begin, time_limit)
+    with (
+        own_bugs("the verdict"),
+        ending_after(own.left()),
+        one_blas_thread(),
+        np.errstate(all="ignore"),
+    ):
+        proof = KernelJudge(problem, asked, own).decide()
         return hold_verdict(problem, proof)
 
 
