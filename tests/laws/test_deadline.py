@@ -17,6 +17,7 @@ import numpy as np
 import pytest
 
 import linsep
+import linsep.separating.verdict
 from linsep.core import Problem, drive, limits
 from linsep.core.lanes import run_all
 from linsep.core.limits import Limits
@@ -495,3 +496,35 @@ def test_pairs_that_had_no_turn_do_not_outvote_the_others(steps):
     assert model.score(rows, labels) > 0.8
     assert all(part.objective <= 366 for part in model.certificate_.parts)  # of zero weights
     assert steps < 1 or "of 45 pairs by a sample" in model.solver_used_
+
+
+def test_no_solver_starts_where_two_proofs_take_all_the_time(monkeypatch):
+    X, y = tall(classes=3)
+    begun = []
+    proof = "linsep.models.base.Classifier._least_proof"
+    choose = linsep.LinearSVM._choose
+    monkeypatch.setattr(
+        linsep.LinearSVM, "_choose", lambda *args: begun.append(args) or choose(*args)
+    )
+    monkeypatch.setattr(proof, lambda model, problem: 1e6)
+    with pytest.warns(LinsepWarning, match="limit"):
+        model = linsep.LinearSVM(time_limit=1e5).fit(X, y)
+    assert not begun
+    assert model.status_ is Status.TIME_LIMIT
+    assert model.score(X, y) > 0.5
+    monkeypatch.setattr(proof, lambda model, problem: 1e-6)
+    assert linsep.LinearSVM(time_limit=1e5).fit(X, y).status_ is Status.CERTIFIED
+    assert begun
+
+
+def test_a_verdict_tells_its_time_to_all_that_asks_for_it(monkeypatch):
+    seen = []
+    decide = linsep.separating.verdict.Judge.decide
+    monkeypatch.setattr(
+        linsep.separating.verdict.Judge,
+        "decide",
+        lambda judge: seen.append(limits.time_left()) or decide(judge),
+    )
+    linsep.separability(*tall(n=50), time_limit=1000.0)
+    linsep.separability(*tall(n=50))
+    assert 0 < seen[0] <= 1000.0 < seen[1]
