@@ -59,6 +59,18 @@ def test_a_tampered_proof_is_refused(grades, capsys, tmp_path):
     assert run(capsys, "verify", "proof.json", "five-points")[0] == 1
 
 
+def test_a_damaged_proof_is_told_with_its_name_and_a_way_out(grades, capsys, tmp_path):
+    run(capsys, "check", "five-points", "--save", "proof.json")
+    stored = json.loads((tmp_path / "proof.json").read_text())
+    (tmp_path / "proof.json").write_text(json.dumps({**stored, "n_samples": "five"}))
+    code, _, err = run(capsys, "verify", "proof.json", "five-points")
+    assert code == 1
+    assert err.startswith(
+        "linsep: proof.json: the stored proof cannot be read: n_samples is 'five'"
+    )
+    assert "make the proof again" in err
+
+
 def test_check_undecided(grades, capsys):
     code, out, _ = run(capsys, "check", grades, "--time-limit", "0", "--json")
     assert code == 4
@@ -206,6 +218,24 @@ def test_bad_cell_is_named_by_line_and_column(grades, capsys, tmp_path):
     assert code == 1
     assert "bad.csv:3" in err
     assert "oops7" in err
+
+
+@pytest.mark.parametrize(
+    ("text", "words"),
+    [
+        (
+            "a,b,y\n" + "".join(f"{k},{k},{'uv'[k % 2]}\n" for k in range(9)) + "9,4x,u\n",
+            "row 10: ",
+        ),
+        ("a,y\n" + "".join(f"row{k},{'uv'[k % 2]}\n" for k in range(60)), "no column is left"),
+    ],
+)
+def test_what_is_wrong_with_a_column_is_told_with_its_file(grades, capsys, tmp_path, text, words):
+    (tmp_path / "bad.csv").write_text(text)
+    code, _, err = run(capsys, "fit", "bad.csv")
+    told = err.splitlines()[-1]
+    assert code == 1 and told.startswith(f"linsep: bad.csv: {words}")
+    assert "--role" in told and "roles=" not in told
 
 
 def test_wrong_usage_is_exit_2():

@@ -14,12 +14,15 @@ import signal
 import sys
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager, nullcontext
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from linsep._leave import leave_at_signals
 from linsep._version import __version__
 from linsep.core.limits import begin_of_process, clock, keeping_results
 from linsep.core.notes import heedless
+
+if TYPE_CHECKING:
+    from linsep.errors import LinsepError
 
 _NO_ROOM = (errno.ENOSPC, errno.EFBIG, errno.EDQUOT, errno.EIO)
 _EXIT_CODES = """\
@@ -59,7 +62,7 @@ def _run(args: argparse.Namespace) -> int:
         sys.stdout.flush()
         return code
     except LinsepError as error:
-        print(folded(printable(f"linsep: {error.for_shell()}"), sys.stderr), file=sys.stderr)
+        print(folded(printable(f"linsep: {_in_file(error, args)}"), sys.stderr), file=sys.stderr)
         return 2 if isinstance(error, SettingError) else 1
     except BrokenPipeError:  # the reader of a pipe went away, as head does
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
@@ -76,6 +79,20 @@ def _run(args: argparse.Namespace) -> int:
     except KeyboardInterrupt:
         print("linsep: interrupted", file=sys.stderr)
         return 130
+
+
+def _in_file(error: LinsepError, args: argparse.Namespace) -> str:
+    """What is wrong, with the name of the file in which it is: what works on arrays and columns
+    does not know where they come from."""
+    from linsep.errors import DataError, ProofError
+
+    told = error.for_shell()
+    whose = {DataError: "data", ProofError: "model"}
+    files = [getattr(args, name, None) for kind, name in whose.items() if isinstance(error, kind)]
+    file = files[0] if files else None
+    if not file or not os.path.isfile(file) or os.path.basename(file) in told:
+        return told
+    return f"{file}: {told}"
 
 
 def _open_closed() -> None:

@@ -162,11 +162,13 @@ def _revive(content: Any, where: str) -> Any:
     try:
         return make(fields)
     except KeyError as error:
-        raise ModelError(f"{where}: field {error} is missing.") from error
+        raise ModelError(f"{where}: field {error} is missing; {_WAY}.") from error
     except ModelError as error:
-        raise ModelError(f"{where}: {error}.") from error
+        told = str(error).rstrip(".")
+        raise ModelError(f"{where}: {told}; {_WAY}.") from error
     except (AttributeError, IndexError, TypeError, ValueError) as error:
-        raise ModelError(f"{where}: a {name} cannot be made of this ({error!s:.200}).") from error
+        told = f"a {name} cannot be made of this ({error!s:.200})"
+        raise ModelError(f"{where}: {told}; {_WAY}.") from error
 
 
 def _find_class(name: Any, where: str) -> Any:
@@ -242,7 +244,7 @@ def unpack(value: Any, where: str, nested: Callable[[Any, str], Any]) -> Any:
     if not special:
         return {key: unpack(item, f"{where}.{key}", nested) for key, item in value.items()}
     if len(value) != 1:
-        raise ModelError(f"{where}: {special[0]!r} stands beside other keys; the file is damaged.")
+        raise ModelError(f"{where}: {special[0]!r} stands beside other keys; {_WAY}.")
     kind, content = next(iter(value.items()))
     if kind == "$model":
         return nested(content, where)
@@ -261,7 +263,7 @@ def unpack(value: Any, where: str, nested: Callable[[Any, str], Any]) -> Any:
             return ratio(content, where)
         except Refused as error:
             raise ModelError(f"{error}; {_WAY}.") from error
-    raise ModelError(f"{where}: {kind!r} with {content!r:.60} is not known; the file is damaged.")
+    raise ModelError(f"{where}: {kind!r} with {content!r:.60} is not known; {_WAY}.")
 
 
 def _unpack_pairs(content: list[Any], where: str, nested: Callable[[Any, str], Any]) -> Any:
@@ -269,7 +271,7 @@ def _unpack_pairs(content: list[Any], where: str, nested: Callable[[Any, str], A
     try:
         return dict(pairs)
     except (TypeError, ValueError) as error:
-        raise ModelError(f"{where}: '$dict' is not a list of pairs.") from error
+        raise ModelError(f"{where}: '$dict' is not a list of pairs; {_WAY}.") from error
 
 
 def _pack_array(array: NDArray[Any], where: str) -> dict[str, Any]:
@@ -298,7 +300,7 @@ def _pack_array(array: NDArray[Any], where: str) -> dict[str, Any]:
 def _unpack_array(content: dict[str, Any], where: str) -> NDArray[Any]:
     name, shape = content.get("dtype"), content.get("shape")
     if not isinstance(name, str) or name not in _DTYPES:
-        raise ModelError(f"{where}: the array type {shown(name)} is not known; it is damaged.")
+        raise ModelError(f"{where}: the array type {shown(name)} is not known; {_WAY}.")
     try:
         shape = listed(whole(0, _LARGEST))(shape, "its shape")
         if "base64" in content:
@@ -309,7 +311,8 @@ def _unpack_array(content: dict[str, Any], where: str) -> NDArray[Any]:
         if flat.size != math.prod(shape):
             raise ValueError(f"{flat.size} entries for shape {tuple(shape)}")
     except (KeyError, TypeError, ValueError, OverflowError, binascii.Error) as error:
-        raise ModelError(f"{where}: the array cannot be read ({error!s:.100}).") from error
+        told = f"the array cannot be read ({error!s:.100})"
+        raise ModelError(f"{where}: {told}; {_WAY}.") from error
     kind = np.str_ if name == "str" else np.dtype(name).newbyteorder("=")
     return flat.astype(kind).reshape(shape)
 

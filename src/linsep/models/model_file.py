@@ -172,11 +172,14 @@ def extra(*names: str) -> Field[Any]:
     def out(model: object) -> dict[str, Any]:
         return {key: getattr(model, key) for key in names if hasattr(model, key)}
 
-    def back(model: object, fields: Fields) -> None:
+    def back(model: Predictor, fields: Fields) -> None:
         for key, value in fields["extra"].items():
             if key not in names:
                 raise ModelError(f"extra has the unknown entry {key!r:.40}")
             setattr(model, key, _EXTRA[key](value, f"extra.{key}"))
+        if "dual_coef_" in fields["extra"]:
+            support = getattr(model, "support_", np.zeros(0))
+            finite(fields["extra"], "dual_coef_", (n_planes(model), len(support)))
 
     return Field("extra", out, back, optional=True)
 
@@ -190,6 +193,8 @@ def _floats(value: Any, where: str) -> NDArray[Any]:
 def _places(value: Any, where: str) -> NDArray[Any]:
     if not isinstance(value, np.ndarray) or value.dtype.kind not in "iu" or (value < 0).any():
         raise Refused(where, value, "an array of row numbers")
+    if value.ndim != 1 or len(np.unique(value)) != len(value):
+        raise Refused(where, value, "a list of row numbers, none of them twice")
     return value
 
 

@@ -219,8 +219,8 @@ class Proof:
             raise ProofError("this is not a stored linsep proof: its 'format' is missing.")
         if data.get("version") != VERSION:
             raise ProofError(
-                f"this proof has version {data.get('version')!r}; version {VERSION} can be read. "
-                "Make the proof again with linsep.separability."
+                f"this proof has version {data.get('version')!r:.40}; version {VERSION} can be "
+                f"read: {WAY}."
             )
         try:
             sizes = _SIZES(data, "")
@@ -228,7 +228,7 @@ class Proof:
             kernel = None if told["kernel"] is None else from_dict(told["kernel"])
             return cls(**{**told, "kernel": kernel})
         except (Refused, ModelError) as error:
-            raise ProofError(f"the stored proof cannot be read: {error}.") from error
+            raise ProofError(f"the stored proof cannot be read: {error}; {WAY}.") from error
 
     def to_json(self) -> str:
         """The dictionary as JSON text."""
@@ -237,7 +237,7 @@ class Proof:
     @classmethod
     def from_json(cls, text: str) -> Self:
         """The proof in JSON text."""
-        with boundary("the stored proof", ProofError, "it is not JSON", _WAY):
+        with boundary("the stored proof", ProofError, "it is not JSON", WAY):
             return cls.from_dict(from_json(text))
 
 
@@ -260,7 +260,7 @@ def _pack(value: Any) -> Any:
     return str(value)
 
 
-_WAY = "make the proof again with linsep.separability"
+WAY = "make the proof again with linsep.separability"
 _SIZES = record(n_samples=whole(1), n_features=whole(1), classes=listed(scalar))
 
 

@@ -42,7 +42,7 @@ from linsep.numerics.rounding import U
 from linsep.proofs.gap import Gap, intercept_words
 from linsep.proofs.parts import StreamGap, hold, stream_gap
 from linsep.proofs.plain import counted, require_given, require_read
-from linsep.proofs.separable import Proof
+from linsep.proofs.separable import WAY, Proof
 from linsep.rows.parts import PartsProblem, looked_at
 
 Array = NDArray[np.float64]
@@ -165,16 +165,18 @@ class StreamProof:
             raise ProofError("this is not a stored proof about a stream: its 'format' is missing.")
         if data.get("version") != VERSION:
             raise ProofError(
-                f"this proof has version {data.get('version')!r}; version {VERSION} can be read. "
-                "Make the proof again with linsep.separability."
+                f"this proof has version {data.get('version')!r:.40}; version {VERSION} can be "
+                f"read: {WAY}."
             )
         try:
             told = _STORED({k: v for k, v in data.items() if k not in _HEAD}, "")
         except Refused as error:
-            raise ProofError(f"the stored proof cannot be read: {error}.") from error
+            raise ProofError(f"the stored proof cannot be read: {error}; {WAY}.") from error
         n = len(told["y"])
         if len(told["X"]) != n or len(told["rows"]) != n or len(told["places"]) != n:
-            raise ProofError("the stored proof cannot be read: its rows are not as many as its y.")
+            raise ProofError(
+                f"the stored proof cannot be read: its rows are not as many as its y; {WAY}."
+            )
         X, y = told.pop("X").astype(told.pop("kind")), told.pop("y")
         return cls(**{**told, "table": Block(X, y), "proof": Proof.from_dict(told["proof"])})
 

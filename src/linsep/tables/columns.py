@@ -21,6 +21,7 @@ from linsep.tables.roles import KINDS, MANY, USED, Role, find_roles, is_plain, p
 _SPARSE_COLUMNS = 200  # of values and words, from which the matrix is sparse
 _MANY_ROWS, _EVERY = 20_000, 10  # rows from which some are looked at first, one in so many
 _SHOWN_PLAIN = 5  # plain numbers that the report of many columns tells
+_SHOWN_UNUSED = 5  # columns that an error tells where none is of use
 _SEEN = 30  # rows from which a column that tells all labels is suspicious,
 _NEARLY, _BESIDE = (
     0.01,
@@ -101,8 +102,13 @@ class Columns(TransformerMixin, BaseEstimator):
         self.roles_ = find_roles(frame, roles=self.roles, drop=self.drop, decimal=self.decimal)
         used = [name for name, role in self.roles_.items() if role.kind in USED]
         if not used:
-            told = "; ".join(f"{name!r}: {r.kind}, {r.why}" for name, r in self.roles_.items())
-            raise DataError(f"no column is left to learn from ({told}); name one with roles=.")
+            told = [f"{name!r}: {r.kind}, {r.why}" for name, r in self.roles_.items()]
+            if len(told) > _SHOWN_UNUSED:
+                told = [*told[:_SHOWN_UNUSED], f"and {len(told) - _SHOWN_UNUSED} more"]
+            raise DataError(
+                f"no column is left to learn from ({'; '.join(told)}); name one with roles=.",
+                options={"roles=": "--role COLUMN=number"},
+            )
         self.encoders_: list[Encoder] = self._many(frame, used) or [
             ENCODERS[self.roles_[name].kind].fit(
                 name, frame[name], self.roles_[name], scale=self.scale

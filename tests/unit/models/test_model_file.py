@@ -115,6 +115,26 @@ def test_what_does_not_fit_is_refused(name: str, value: Any, words: str) -> None
         TABLE.read(Toy, TABLE.write(toy()) | {name: value})
 
 
+@pytest.mark.parametrize(
+    ("name", "value", "words"),
+    [
+        ("dual_coef_", np.ones((1, 3)), r"dual_coef_ is not an array of finite numbers of shape"),
+        ("dual_coef_", np.full((1, 2), np.nan), "dual_coef_ is not an array of finite numbers"),
+        ("support_", np.array([0, 4, 5]), r"dual_coef_ is not .* of shape \(1, 3\)"),
+        ("support_", np.array([4, 4]), "extra.support_ is .*; a list of row numbers, none"),
+    ],
+)
+def test_dual_variables_are_those_of_the_support_vectors(name: str, value: Any, words: str) -> None:
+    fields_of = (settings(), CLASSES, FEATURES, extra("support_", "dual_coef_"))
+    table: Table[Toy] = Table("coef_", fields_of)
+    model: Any = toy()
+    model.coef_, model.dual_coef_ = np.ones((1, 2)), np.array([[0.5, -0.5]])
+    fields = table.write(model)
+    assert table.read(Toy, fields).dual_coef_.tolist() == [[0.5, -0.5]]  # type: ignore[attr-defined]
+    with pytest.raises((ModelError, Refused), match=words):
+        table.read(Toy, {**fields, "extra": fields["extra"] | {name: value}})
+
+
 def test_missing_fields_are_named_and_models_must_be_fitted():
     fields = TABLE.write(toy())
     del fields["coef"]

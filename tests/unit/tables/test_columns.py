@@ -659,3 +659,10 @@ def test_columns_of_arrow_in_a_frame_are_what_they_are_in_the_table():
         "date", "date", "number", "number", "category",
     ]  # fmt: skip
     assert np.array_equal(columns.transform(table.to_pandas(types_mapper=pd.ArrowDtype)), usual)
+
+
+def test_many_columns_of_no_use_are_told_in_a_line():
+    frame = pd.DataFrame({f"c{k}": [7.0] * 12 for k in range(300)})
+    with pytest.raises(DataError, match=r"\('c0': .*; and 295 more\)") as caught:
+        Columns().fit(frame)
+    assert len(str(caught.value)) < 500
