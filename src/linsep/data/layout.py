@@ -124,9 +124,17 @@ def laid_out(
             at = data.find(b"\n", at) + 1
         end = data.find(b"\n", at)
         data = data[:at] + data[end:]  # lines keep their numbers
-    data = _without_foot(data, layout)
+    left = _without_foot(data, layout)
+    if len(left) < len(data) or layout.units:  # what was taken for rows may have been all of them
+        text, _ = _first_lines(left)
+        if len(list(islice(records(path, text, layout.delimiter), 2))) <= layout.header:
+            raise FormatError(_no_row(path, 1))
     layout.notes[:0] = told
-    return data, layout
+    return left, layout
+
+
+def _no_row(path: str, line: int) -> str:
+    return f"{path}:{line}:1: there is a header but no row below it; a row a line is needed."
 
 
 def _without_foot(data: bytes, layout: Layout) -> bytes:
@@ -188,7 +196,7 @@ def find_layout(
     titles = _header(first[1], [row for _, _, row in rows[1:]], width, asked=header)
     body = rows if titles is None else rows[1:]
     if not body:
-        raise FormatError(f"{path}:{first[0]}:1: there is a header but no row below it.")
+        raise FormatError(_no_row(path, first[0]))
     if titles is not None:
         check_width(path, first[0], len(titles), width)
     for number, cells, _ in body:

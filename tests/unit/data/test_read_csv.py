@@ -585,6 +585,15 @@ def test_many_codes_of_classes_are_labels(tmp_path):
     assert len(read(path).classes) == 26
 
 
+@pytest.mark.parametrize("text", ["a,b,y\n\nTotal,3,99\n", "\ty\n\nTotal\t99", "a,y\n,\nSum,1"])
+def test_nothing_but_a_total_below_the_titles_is_no_row(tmp_path, text):
+    path = tmp_path / "total.txt"
+    path.write_text(text)
+    for reading in (read, linsep.tables.read):
+        with pytest.raises(LinsepError, match=r"total\.txt:1:1: there is a header but no row"):
+            reading(path)
+
+
 def test_a_line_of_units_and_totals_at_the_foot_are_no_rows(tmp_path):
     path = people(
         tmp_path, ["v,age,label", "[km],years,"], "{v},{age},{bit}", foot="Total,9,\n,,\n"
