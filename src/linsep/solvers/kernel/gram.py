@@ -16,7 +16,7 @@ from __future__ import annotations
 import mmap
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 from functools import partial
 from typing import Any, ClassVar, Protocol
@@ -71,6 +71,29 @@ class Pairs:
     of: tuple[int, int] | None = None
     last: Any = None
     """The state of a pair, its steps, and what was known of it at the end of a round."""
+    used: LazyRows | None = None
+    """Those of ``lazy`` and ``own`` that served last."""
+    past: Index | None = None
+    """What a run that goes on from a file had made of them, as long as it is not made again."""
+
+    @property
+    def made(self) -> Index:
+        """What was made of the rows that are in use, piece by piece."""
+        if self.used is not None:
+            return self.used.story.told
+        return NOTHING if self.past is None else self.past
+
+    def go_on(self, made: Index) -> None:
+        """Have what was made by now, or make it again in the same pieces, if it is not that."""
+        if not np.array_equal(made, self.made):
+            self.forget()
+            self.past = made
+
+    def forget(self) -> None:
+        """Have no values any more, but for a matrix that was given."""
+        if isinstance(self.values, KernelValues) and self.values.kernel is not None:
+            self.G = self.lazy = self.own = self.owner = self.memory = None
+            self.whole = self.of = self.last = self.used = self.past = None
 
 
 def pairs_of(problem: Problem, kernel: Kernel | None, *, by_features: bool = False) -> Pairs:
@@ -106,6 +129,45 @@ def _pairs(problem: Problem, kernel: Kernel | None) -> Pairs:
 
 _ALL_ROWS = 0.2  # share of the rows from which all are made: by halves, in better blocks
 _LIKELY = 0.6  # share of rows made or wanted from which all are made, after a few batches
+
+
+NOTHING: Index = np.zeros(0, dtype=np.int64)
+_IDS, _ROWS, _ALL = range(3)
+
+
+class Story:
+    """What was made of a Gram matrix, in its order.
+
+    Values made together in a block differ in their last bits from the same made in other blocks.
+    So the pieces belong to the state of a run: one that goes on from a file makes the same.
+    """
+
+    def __init__(self) -> None:
+        self._memory, self._size = np.empty(64, dtype=np.int64), 0
+
+    @property
+    def told(self) -> Index:
+        """Pieces one after the other: kind, numbers of blocks and of rows, blocks, rows."""
+        return self._memory[: self._size]
+
+    def add(self, kind: int, blocks: tuple[int, ...] = (), rows: Index = NOTHING) -> None:
+        """One piece more; what was told before stays as it is, for states hold it."""
+        piece = np.concatenate([[kind, len(blocks), len(rows)], blocks, rows]).astype(np.int64)
+        end = self._size + len(piece)
+        if end > len(self._memory):
+            self._memory = np.concatenate([self.told, np.empty(2 * end, dtype=np.int64)])
+        self._memory[self._size : end] = piece
+        self._size = end
+
+
+def pieces_of(story: Index) -> Iterator[tuple[int, tuple[int, ...], Index]]:
+    """Kind, blocks and rows of each piece."""
+    at = 0
+    while at < len(story):
+        kind, blocks, rows = story[at : at + 3].tolist()
+        at += 3 + blocks
+        yield kind, tuple(story[at - blocks : at].tolist()), story[at : at + rows]
+        at += rows
 
 
 class LazyRows:
@@ -144,10 +206,25 @@ class LazyRows:
         self.slot = np.full(room, -1)
         self.made = 0
         self.picked = values.picked(ids, memory.dtype)
+        self.story = Story()
+        self.story.add(_IDS, rows=ids)
+
+    def retell(self, story: Index) -> None:
+        """Make what another run has made, in the same pieces."""
+        for kind, blocks, rows in pieces_of(story):
+            if rows.max(initial=-1) >= (self.values.n if kind == _IDS else len(self.ids)):
+                raise IndexError(f"row {rows.max()} of a Gram matrix that has none of the number")
+            if kind == _IDS:
+                self.append(np.concatenate([self.ids, rows]))
+            elif kind == _ALL:
+                self.make_all()
+            else:
+                self.make(rows, blocks)
 
     def append(self, ids: Index) -> None:
         """More rows, which go on where the old ones end."""
         m, self.ids = len(self.ids), ids
+        self.story.add(_IDS, rows=ids[m:])
         self.picked = self.values.picked(ids, self.G.dtype)
         old = np.flatnonzero(self.ready[:, 0])
         if len(old):
@@ -162,9 +239,7 @@ class LazyRows:
         ready[new] = True
         asked = np.where(ready, 0.0, wish())
         if self._all_at_once(int(ready.sum()), int((asked > 0).sum()), len(new)):
-            self.values.fill(self.G, self.ids)
-            self.made = len(self.ids)
-            self.slot[: self.made], self.ready[: self.made] = np.arange(self.made), True
+            self.make_all()
             return
         count = min(ROWS_AT_ONCE - len(new), len(asked) - 1)
         if count > 0:
@@ -179,8 +254,16 @@ class LazyRows:
             return False
         return asked > _ALL_ROWS * m or (asked > 3 * ROWS_AT_ONCE and asked + wanted > _LIKELY * m)
 
+    def make_all(self) -> None:
+        """Compute all rows, those that are there, too."""
+        self.story.add(_ALL)
+        self.values.fill(self.G, self.ids)
+        self.made = len(self.ids)
+        self.slot[: self.made], self.ready[: self.made] = np.arange(self.made), True
+
     def make(self, at: Index, blocks: tuple[int, ...]) -> None:
         """Compute the rows ``at``, as far as they are not there."""
+        self.story.add(_ROWS, blocks, at)
         new = at[self.slot[at] < 0]
         self.slot[new] = np.arange(self.made, self.made + len(new))
         self.made += len(new)
@@ -347,25 +430,41 @@ def source_of(pairs: Pairs, pair: Duel, active: Index, limit: int, *, single: bo
             return PassingRows(values, pair.ids[active], ((0, m, 0),), dtype)
         return PassingRows(values, pair.ids, pair.runs, dtype)
     if alone:
-        lazy = _rows_of(pairs, values, pair, pair.ids[active], limit, dtype)
-        return StoredRows(lazy.G, np.arange(m), ((0, m, 0),), lazy)
+        own = pairs.used = _rows_of(pairs, values, pair, pair.ids[active], limit, dtype)
+        return StoredRows(own.G, np.arange(m), ((0, m, 0),), own)
     if n <= _LAZY:
         if pairs.G is None or pairs.G.dtype != dtype:
             pairs.G = np.empty((n, n), dtype)
             values.fill(pairs.G, np.arange(n))
         return StoredRows(pairs.G, pair.ids, pair.runs)
     if pairs.lazy is None or pairs.lazy.G.dtype != dtype:
-        pairs.lazy = None  # before there is memory for the next one
+        pairs.lazy = pairs.used = None  # before there is memory for the next one
         pairs.lazy = LazyRows(values, np.arange(n), large_array(n * n, dtype), n, pairs.edges)
+        pairs.lazy.retell(_past(pairs)[1])
+    pairs.used = pairs.lazy
     blocks = (0,) if pairs.edges is None else pair.classes
     return StoredRows(pairs.lazy.G, pair.ids, pair.runs, pairs.lazy, blocks)
+
+
+def _past(pairs: Pairs) -> tuple[Index, Index]:
+    """What a run has to make again: the rows at the beginning, and all that came after."""
+    past, pairs.past = pairs.past, None
+    if past is None or not len(past):
+        return NOTHING, NOTHING
+    _, _, ids = next(pieces_of(past))
+    if ids.max(initial=-1) >= pairs.values.n:
+        raise IndexError(f"row {ids.max()} of {pairs.values.n}")
+    return ids, past[3 + len(ids) :]
 
 
 def _rows_of(
     pairs: Pairs, values: KernelValues, pair: Duel, ids: Index, limit: int, dtype: Any
 ) -> LazyRows:
     """The rows kept from the last round, with those appended that are new, or fresh ones."""
-    m, most = len(ids), min(limit, len(pair.y))
+    first, after = _past(pairs)
+    if len(first):
+        _fresh(pairs, values, pair, first, limit, dtype).retell(after)
+    m = len(ids)
     own = pairs.own if pairs.owner == pair.classes else None
     if own is not None and own.G.dtype == dtype and m <= len(own.G):
         have = len(own.ids)
@@ -373,9 +472,18 @@ def _rows_of(
             if m > have:
                 own.append(ids)
             return own
+    own = None  # before there is memory for the next ones
+    return _fresh(pairs, values, pair, ids, limit, dtype)
+
+
+def _fresh(
+    pairs: Pairs, values: KernelValues, pair: Duel, ids: Index, limit: int, dtype: Any
+) -> LazyRows:
+    """None of the rows ``ids`` by now."""
+    m, most = len(ids), min(limit, len(pair.y))
     memory = pairs.memory  # touching fresh memory costs more than filling it
     if memory is None or memory.dtype != dtype or len(memory) < m * m:
-        own = memory = pairs.own = pairs.memory = None
+        memory = pairs.own = pairs.used = pairs.memory = None
         memory = pairs.memory = large_array(max(most * most, m * m), dtype)
     room = max(m, min(most, int(1.25 * m) + 512))
     pairs.own, pairs.owner = LazyRows(values, ids, memory, room), pair.classes

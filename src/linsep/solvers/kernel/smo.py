@@ -54,6 +54,7 @@ from linsep.kernels.blocks import Duel, KernelValues
 from linsep.numerics.box import balanced, free_values, newton_change
 from linsep.solvers.kernel.additive_rows import share_squares
 from linsep.solvers.kernel.gram import (
+    NOTHING,
     Pairs,
     Source,
     all_take_part,
@@ -179,10 +180,15 @@ class PairState(State):
 class SMOState(State):
     """One state for each pair of classes; they are solved one after the other."""
 
-    held: ClassVar[Mapping[str, Held]] = {"at": Held(below="n_pairs")}
+    held: ClassVar[Mapping[str, Held]] = {
+        "at": Held(below="n_pairs"),
+        "made": Held(shape=("?",)),
+    }
 
     parts: list[PairState]
     at: int = 0
+    made: Index = field(default_factory=lambda: NOTHING)
+    """Pieces of Gram matrices that the present values come from (gram.py)."""
 
     @property
     def passes(self) -> float:
@@ -336,6 +342,8 @@ class SMO:
     def advance(self, problem: Problem, state: SMOState, steps: int, log: Log = NO_LOG) -> int:
         """Up to ``steps`` working sets."""
         pairs, taken = self._pairs(problem), 0
+        if state.steps:
+            pairs.go_on(state.made)
         while taken < steps and not state.status.done:
             state.status = Status.RUNNING
             pair, part = pairs.pairs[state.at], state.parts[state.at]
@@ -344,6 +352,7 @@ class SMO:
             taken += 1
             state.steps += 1
             state.n_updates += part.inner - before
+            state.made = pairs.made
             self._move_on(state)
         return taken
 
@@ -644,8 +653,7 @@ class SMO:
         """Go on with kernel values in float64: f anew, and the active rows that have room."""
         pairs, pair, part = work.pairs, work.pair, work.part
         part.double = 2
-        if isinstance(pairs.values, KernelValues) and pairs.values.kernel is not None:
-            pairs.G = pairs.lazy = pairs.own = pairs.owner = pairs.memory = None
+        pairs.forget()
         work = replace(work, single=False, limit=self._limit(single=False))
         self._set(work, part.alpha)
         part.far, part.past = part.far[:0], part.past[:0]
