@@ -238,6 +238,13 @@ def test_what_is_wrong_with_a_column_is_told_with_its_file(grades, capsys, tmp_p
     assert "--role" in told and "roles=" not in told
 
 
+@pytest.mark.parametrize("command", ["fit", "study"])
+def test_rows_without_labels_are_refused_where_something_is_learnt(tmp_path, capsys, command):
+    np.savez(tmp_path / "rows.npz", X=np.ones((9, 2)))
+    code, _, err = run(capsys, command, str(tmp_path / "rows.npz"))
+    assert code == 1 and "rows.npz: there are no labels; name their column with --target" in err
+
+
 def test_wrong_usage_is_exit_2():
     with pytest.raises(SystemExit) as stop:
         main(["fit"])

@@ -260,6 +260,8 @@ def test_what_a_model_file_says_beside_its_certificate(model, name, lies, tmp_pa
     every += [
         stored | {"status": {"name": lie, "sentence": Status[lie].value}} for lie in lies["status"]
     ]
+    told = stored["certificate"]
+    every += [stored | {"certificate": told | {"factors": [*told["factors"], 1.0]}}]
     for number, told in enumerate(every):
         (tmp_path / "f.json").write_text(json.dumps(told))
         assert main(ask) == min(number, 1), told

@@ -21,7 +21,7 @@ from linsep.data.lectures import available
 from linsep.data.table import Table
 from linsep.errors import DataError, FormatError, ModelError, SettingError
 from linsep.tables.columns import Columns, telling, telling_numbers, told_by
-from linsep.tables.read import Frame, holds_columns, read
+from linsep.tables.read import Frame, holds_columns, read, require_labels
 from linsep.tables.roles import numbers_the_rows
 from linsep.tables.tabular import Tabular
 
@@ -79,9 +79,11 @@ def given(args: Namespace, *, scale: bool) -> Given:
     """The data of ``fit`` as columns."""
     if not is_table(args):
         data = table(args, positive=args.positive)
+        require_labels(data.y, data.source or data.name)
         return Given(data.X, data.y, None, data.sample_weight, data.source or data.name)
     missing = "drop" if args.drop_missing else "keep"
     frame = frame_of(args, positive=args.positive, missing=missing)
+    require_labels(frame.y, frame.source)
     X, weight = frame.columns, None
     if getattr(args, "weights", None) is not None:
         X, weight = _without_weights(frame, args.weights)

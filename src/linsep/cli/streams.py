@@ -372,11 +372,11 @@ def _other_weights(model: Classifier, facts: Any, data: Stream) -> list[str]:
         mass = look.mass
     wanted = class_factors(given, known, mass)
     wrong = []
-    if factors is not None and not np.allclose(factors, wanted, rtol=1e-9, atol=0.0):
+    if factors is not None and not _alike(factors, wanted):
         wrong.append(f"class_weight: {given!r:.60} does not give the factors {factors!r:.60}")
     mass = mass * wanted
     found = getattr(model, "priors_", None) if getattr(model, "priors", None) is None else None
-    if found is not None and not np.allclose(found, mass / mass.sum(), rtol=1e-9, atol=0.0):
+    if found is not None and not _alike(found, mass / mass.sum()):
         wrong.append("priors: they are not the shares of the classes")
     if hasattr(model, "_keep_stream"):
         again: Any = copy(model)

@@ -98,8 +98,13 @@ def load_json(path: str | os.PathLike[str]) -> Any:
             f"{VERSION}; install linsep {content.get('linsep')!s:.40}, which wrote the file."
         )
     with boundary(path, ModelError, "no model can be made of this", _WAY):
-        model = _revive(content, f"{path}")
-        _try_out(model)
+        try:
+            model = _revive(content, f"{path}")
+            _try_out(model)
+        except LinsepError as error:  # of a kernel or a setting, which know no file
+            if str(path) in str(error):
+                raise
+            raise ModelError(f"{path}: {str(error).rstrip('.')}; {_WAY}.") from error
     return model
 
 

@@ -45,7 +45,7 @@ from linsep.study.families import SURE, Facts, Family, are_amounts, in_turn
 from linsep.study.result import Row, Skipped, Study, Trial
 from linsep.tables.columns import Columns, as_frame, telling
 from linsep.tables.path import folds_for
-from linsep.tables.read import holds_columns
+from linsep.tables.read import holds_columns, require_labels
 from linsep.tables.read import read as read_frame
 from linsep.tables.tabular import Tabular
 
@@ -225,8 +225,7 @@ def _from_file(path: str, target: Any, reading: dict[str, Any]) -> Data:
     given = "".join(f", {name}={value!r}" for name, value in asked.items())
     if holds_columns(path):
         frame = read_frame(path, **asked)
-        if not len(frame.y):
-            raise LabelError(f"{path}: there are no labels; name their column with target=.")
+        require_labels(frame.y, path)
         loading = [
             f"table = linsep.tables.read({path!r}{given})", "X, y = table.columns, table.y"
         ]  # fmt: skip
@@ -236,6 +235,7 @@ def _from_file(path: str, target: Any, reading: dict[str, Any]) -> Data:
     from linsep.data.read import read
 
     table = read(path, **asked)
+    require_labels(table.y, path)
     notes = [table.notes] if table.notes else []
     if table.sample_weight is not None:
         notes.append("the weights of rows (cost:) take no part in a study")

@@ -16,7 +16,7 @@ from linsep.data.columns import Column, as_labels, is_missing
 from linsep.data.files import ending_of, utf8
 from linsep.data.layout import Choice, laid_out
 from linsep.data.read import FORMATS, WAY_OUT, recode
-from linsep.errors import DataError, FormatError, require
+from linsep.errors import DataError, FormatError, LabelError, require
 
 _MOST_COLUMNS = 100_000  # of a table in which every column has a role
 
@@ -149,6 +149,16 @@ def read(
     frame = pandas.DataFrame({layout.names[j]: _cells(columns[j]) for j in left})
     title = "y" if layout.target is None else layout.names[layout.target]
     return Frame(frame, y, rows, title, notes, source)
+
+
+def require_labels(y: NDArray[Any], source: str) -> None:
+    """Refuse a file whose rows have no labels, for what learns from them."""
+    if not len(y):
+        raise LabelError(
+            f"{source}: there are no labels; name their column with target=, or add an array y "
+            "where it is a matrix.",
+            options={"target=": "--target"},
+        )
 
 
 def _refuse_wide(source: str, width: int) -> None:

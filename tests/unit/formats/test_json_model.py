@@ -246,6 +246,7 @@ def change(path: Path, field: str, value: Any) -> None:
         ("coef", {"$fraction": "1e999999999"}, "a fraction p/q of at most"),
         ("coef", [[1, {"$float": "inf"}]], "coef is not an array of finite numbers"),
         ("params", {"nonsense": 1}, "a Plane cannot be made of this"),
+        ("params", {"kernel": {"$kernel": {"type": "Product", "parts": []}}}, "the kernel Product"),
         (
             "params",
             {"eta": {"$model": {"estimator": "subprocess"}}},
