@@ -182,7 +182,8 @@ if count:
 model = linsep.LinearSVM(tol=1e-7, callbacks=[Checkpointer(file, every=0.0)])
 model = model.resume(data, None, file) if sys.argv[3:] else model.fit(data)
 proof = repr(sorted(model.certificate_.to_dict().items()))
-print(hashlib.sha256(model.coef_.tobytes() + proof.encode()).hexdigest())
+told = f"{proof} {model.n_iter_} {model.n_updates_}"
+print(hashlib.sha256(model.coef_.tobytes() + told.encode()).hexdigest())
 """
 
 

@@ -59,6 +59,7 @@ from linsep.solvers.parts import (
     HingeForm,
     LogisticForm,
     NewtonParts,
+    PartsState,
     SoftmaxForm,
     WideParts,
     first_width,
@@ -160,6 +161,8 @@ class PartsRun(Generic[M]):
             state = load_checkpoint(self.checkpoint, parts, solver)
             if state.status is Status.CLUSTER_LOST:  # there are other workers now
                 state.status = Status.RUNNING
+            if isinstance(state, PartsState):  # what was read before counts, too
+                self.problem.stream.passes += state.rows_read + state.again
         return self.go_on(solver, state, limits)
 
     def go_on(self, solver: Any, state: Any, limits: Limits) -> Outcome[Any]:
@@ -395,13 +398,12 @@ def _machine(
     outcome = run.drive(newton, start, limits)
     gap = proved(outcome)
     hoped = (Status.CONVERGED, Status.CERTIFIED)
-    for _ in range(_AGAIN):
-        if outcome.status not in hoped or gap.relative_gap <= model.tol:
-            break
-        state = outcome.state  # it was too much to expect
-        state.trusting, state.status = False, Status.RUNNING
+    state = outcome.state
+    while outcome.status in hoped and gap.relative_gap > model.tol and state.again < _AGAIN:
+        state.trusting, state.status = False, Status.RUNNING  # it was too much to expect
+        state.again += 1
         outcome = run.go_on(newton, state, limits)
-        gap = proved(outcome)
+        gap, state = proved(outcome), outcome.state
     reason = (
         f"Newton's method, a pass a step, from a sample of {count(sample.n, 'row')} ({run.words})"
     )

@@ -429,6 +429,8 @@ class PartsState(State):
     before: float = np.inf
     trusting: bool = True
     """Whether a point may be handed over unseen: its proof is a pass, and tells as much."""
+    again: int = 0
+    """Times that a proof has found less than was hoped, and the run went on."""
 
     @property
     def passes(self) -> float:
