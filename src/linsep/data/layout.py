@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.words import count
+from linsep.core.words import count, on_a_line
 from linsep.data.columns import NUMBER, PYTHON_DIGITS, Column, is_dash, is_missing, is_number
 from linsep.errors import DataError, FormatError, SettingError
 
@@ -374,7 +374,8 @@ def _unique_names(titles: list[str] | None, width: int, notes: list[str]) -> Seq
             times[name] = times.get(name, 1) + 1
             fresh = f"{name}.{times[name]}"
         if fresh != name and len(notes) < _NOTES:
-            notes.append(f"a second column {name!r} is called {fresh!r}")
+            told, called = on_a_line(name), on_a_line(fresh)
+            notes.append(f"a second column {told!r} is called {called!r}")
         seen.add(fresh)
         names[j] = fresh
     return names

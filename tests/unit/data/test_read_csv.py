@@ -625,3 +625,11 @@ def test_marks_among_numbers_are_gaps_as_in_a_table_of_columns(tmp_path, mark):
     with pytest.raises(FormatError, match=r":3:1: no value .* in column 'a', the only one"):
         read(path)
     assert read(path, missing="drop").X.tolist() == [[1, 2], [4, 5], [6, 7]]
+
+
+def test_long_names_that_stand_twice_are_told_shortly(tmp_path):
+    path, name = tmp_path / "long.csv", "c" * 3000
+    path.write_text(f"{name},{name},y\n1,2,0\n3,4,1\n")
+    table = read(path)
+    assert table.feature_names == (name, f"{name}.2")
+    assert "a second column 'ccc" in table.notes and len(table.notes) < 300
