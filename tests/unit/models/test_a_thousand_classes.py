@@ -46,6 +46,7 @@ def test_the_next_pair_is_found_without_a_look_at_all_of_them(monkeypatch):
     assert looks[0] < 20 * len(order)
 
 
+@pytest.mark.filterwarnings("ignore::linsep.errors.GapWarning")  # of the nine rows
 def test_a_machine_of_many_pairs_begins_within_its_time():
     X, y = many(60)
     linsep.KernelSVM(time_limit=1e-3).fit(X[:9], y[:9] % 3)  # what is loaded once
