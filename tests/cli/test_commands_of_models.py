@@ -156,3 +156,10 @@ def test_labels_of_a_test_file_that_training_has_not_are_refused(tmp_path, capsy
     assert "none is in both" in capsys.readouterr().err
     assert main(["fit", str(tmp_path / "a.csv"), "--test", str(tmp_path / "c.csv")]) == 0
     assert "'U' is taken for 'u'" in capsys.readouterr().err  # the same, written otherwise
+
+
+def test_an_output_that_cannot_be_is_no_fault_of_the_data(tmp_path, capsys):
+    (tmp_path / "a.csv").write_text("a,y\n" + "".join(f"{k},{'uv'[k % 2]}\n" for k in range(40)))
+    model = tmp_path / "nowhere" / "m.json"
+    assert main(["fit", str(tmp_path / "a.csv"), "-o", str(model)]) == 1
+    assert capsys.readouterr().err.startswith(f"linsep: {model} cannot be written")

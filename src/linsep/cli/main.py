@@ -92,6 +92,10 @@ def _in_file(error: LinsepError, args: argparse.Namespace) -> str:
     file = files[0] if files else None
     if not file or not os.path.isfile(file) or os.path.basename(file) in told:
         return told
+    if any(
+        isinstance(given, str) and given and told.startswith(given) for given in vars(args).values()
+    ):
+        return told  # it is about another file that was given, as one to write to
     return f"{file}: {told}"
 
 
