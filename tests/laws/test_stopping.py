@@ -338,14 +338,14 @@ def pressing_once(function, at=1):
     return pressed
 
 
-def wide_rows():
+def wide_rows(n=6000):
     rng = np.random.default_rng(5)
-    rows = rng.normal(size=(6000, 300))
-    return rows, rows[:, 0] + rng.normal(size=6000) > 0
+    rows = rng.normal(size=(n, 300))
+    return rows, rows[:, 0] + rng.normal(size=n) > 0
 
 
 def test_ctrl_c_among_the_products_of_least_squares_gives_them_up(monkeypatch):
-    rows, labels = wide_rows()
+    rows, labels = wide_rows(40_000)  # so many that a signal of another thread is heard among them
     pressed = pressing_once(normal._add_products)
     monkeypatch.setattr(normal, "_add_products", pressed)
     model = linsep.LeastSquares()

@@ -36,7 +36,7 @@ from linsep.core.limits import (
 from linsep.core.limits import (
     time_limit as limited,
 )
-from linsep.core.protocol import last_step
+from linsep.core.protocol import Predictor, last_step
 from linsep.core.words import count
 from linsep.errors import DataError, LabelError, LinsepError, LinsepWarning, SettingError
 from linsep.models.logistic_regression import LogisticRegression
@@ -713,14 +713,14 @@ def _fit(setting: Any, X: Any, y: NDArray[Any]) -> Any:
         return clone(setting).fit(X, y)
 
 
-def _answers(model: Any, X: Any) -> NDArray[Any]:
+def _answers(model: Predictor, X: Any) -> NDArray[Any]:
     """Predictions, within the time that is left."""
     with _kept_to_time(model, X.shape[0]):
         return np.asarray(model.predict(X))
 
 
 @contextmanager
-def _kept_to_time(model: Any, rows: int) -> Iterator[None]:
+def _kept_to_time(model: object, rows: int) -> Iterator[None]:
     """Work of models that do not ask for the time.
 
     Trees of few rows have one thread, since others would only wait for each other.
