@@ -45,8 +45,10 @@ LEVEL = 5e-10
 """As a slot of an additive kernel: sorted, counted or looked up."""
 PROOF = 6e-9
 """In the proof of a linear machine, with all that is read for it."""
-PROOF_SCORE = 4e-8
+PROOF_SCORE = 1.2e-8
 """of each of its rows and classes, where there are more than two,"""
+PROOF_MACHINE = 3e-4
+"""and of a machine, where each class, or pair of them, has one with a gap of its own."""
 LEVEL_PROOF = 5e-7
 """In that of an additive machine, which sorts."""
 VERDICT = 3e-5

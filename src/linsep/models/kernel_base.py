@@ -14,7 +14,7 @@ from numpy.typing import NDArray
 from sklearn.svm import SVC, NuSVC
 from sklearn.utils.validation import check_is_fitted
 
-from linsep.core.costs import FLOAT32_VALUES, KERNEL, PRODUCT, PROOF, SPARSE
+from linsep.core.costs import FLOAT32_VALUES, KERNEL, PRODUCT, PROOF, PROOF_MACHINE, SPARSE
 from linsep.core.notes import say, warn
 from linsep.core.problem import Problem, columns_of
 from linsep.errors import (
@@ -133,7 +133,8 @@ class KernelClassifier(Classifier):
         """The same with those of a sample; the rows are copied class by class."""
         entries = problem.matrix.nnz if problem.sparse else problem.n * problem.d
         values = problem.n * min(problem.n, self._sample_rows(problem))
-        return self._value_seconds(problem) * values + PROOF * entries
+        pairs = 0 if problem.binary else problem.K * (problem.K - 1) // 2
+        return self._value_seconds(problem) * values + PROOF * entries + pairs * PROOF_MACHINE
 
     def _sample_rows(self, problem: Problem) -> int:
         """No more than can be proved in a share of the time; each is a vector of most machines."""

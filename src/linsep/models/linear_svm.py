@@ -11,7 +11,7 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.costs import AGREED, CORNERS_SORTED, MACHINE_WEIGHTS
+from linsep.core.costs import AGREED, CORNERS_SORTED, MACHINE_WEIGHTS, PROOF_MACHINE
 from linsep.core.drive import Outcome
 from linsep.core.limits import Limits, TimeUpError, time_left
 from linsep.core.notes import warn
@@ -412,6 +412,10 @@ class LinearSVM(LinearClassifier):
             return limits
         passes = _FEW_PASSES * (problem.n_rows if solver.unit == "visit" else 1)
         return replace(limits, steps=min(passes, limits.steps or passes))
+
+    def _least_proof(self, problem: Problem) -> float:
+        machines = 0 if problem.binary or self._is_machine(problem) else problem.K
+        return super()._least_proof(problem) + machines * PROOF_MACHINE
 
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         problem, witness, objective = run.problem, outcome.witness, self._objective()
