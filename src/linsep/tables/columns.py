@@ -23,6 +23,7 @@ _MANY_ROWS, _EVERY = 20_000, 10  # rows from which some are looked at first, one
 _SHOWN_PLAIN = 5  # plain numbers that the report of many columns tells
 _SHOWN_UNUSED = 5  # columns that an error tells where none is of use
 _SEEN = 30  # rows from which a column that tells all labels is suspicious,
+_REPEATED = 5  # each label or value that often on average,
 _NEARLY, _BESIDE = (
     0.01,
     0.05,
@@ -300,7 +301,7 @@ def telling(frame: Any, columns: Columns, y: NDArray[Any]) -> dict[str, float]:
     One that is known too late may be such.
     """
     labels = np.unique(y, return_inverse=True)[1]
-    if len(y) < _SEEN or not labels.any():
+    if not _tellable(labels):
         return {}
     found = {}
     for encoder in columns.encoders_:
@@ -323,11 +324,16 @@ def telling_numbers(
 ) -> dict[str, float]:
     """The same of a dense matrix."""
     labels = np.unique(y, return_inverse=True)[1]
-    if len(y) < _SEEN or not labels.any() or not isinstance(X, np.ndarray):
+    if not (_tellable(labels) and isinstance(X, np.ndarray)):
         return {}
     shares = [_apart(X[:, j], labels) for j in range(X.shape[1])]
     titles = [f"x{j + 1}" for j in range(X.shape[1])] if names is None else list(map(str, names))
     return {title: share for title, share in zip(titles, shares) if share}
+
+
+def _tellable(labels: NDArray[np.intp]) -> bool:
+    """Whether there is something to tell: of labels of single rows any distinct values do."""
+    return len(labels) >= _SEEN and 0 < labels.max() < len(labels) // _REPEATED
 
 
 def told_by(name: str, share: float) -> str:
@@ -362,7 +368,7 @@ def _apart(values: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
 def _pure(block: NDArray[np.float64], labels: NDArray[np.intp]) -> float:
     """The same of values that repeat, by the commonest label of each."""
     codes = np.unique(block @ np.arange(1, block.shape[1] + 1), return_inverse=True)[1]
-    if codes.max() >= len(labels) // 5:
+    if codes.max() >= len(labels) // _REPEATED:
         return 0.0
     table = np.zeros((int(codes.max()) + 1, int(labels.max()) + 1), dtype=np.int64)
     np.add.at(table, (codes, labels), 1)

@@ -666,3 +666,12 @@ def test_many_columns_of_no_use_are_told_in_a_line():
     with pytest.raises(DataError, match=r"\('c0': .*; and 295 more\)") as caught:
         Columns().fit(frame)
     assert len(str(caught.value)) < 500
+
+
+def test_labels_of_single_rows_are_told_by_anything_and_so_by_nothing():
+    numbers = np.random.default_rng(0).permutation(90).astype(float)
+    frame = pd.DataFrame({"a": numbers})
+    columns = Columns().fit(frame)
+    assert telling(frame, columns, np.argsort(numbers)) == {}
+    assert telling_numbers(numbers[:, None], np.argsort(numbers)) == {}
+    assert telling(frame, columns, (numbers > 40).astype(int)) == {"a": 1.0}
