@@ -81,5 +81,9 @@ class _Package(ModuleType):
     def _is_module(self, name: str) -> bool:
         return self.PUBLIC.homes.get(name, self.__name__) == self.__name__
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """As pickle of functions that name it (cloudpickle) knows plain modules alone."""
+        return importlib.import_module, (self.__name__,)
+
     def __dir__(self) -> list[str]:
         return sorted(self.__all__)
