@@ -38,7 +38,7 @@ class Certificates:
     """The largest proved gap, where the machines minimise something."""
 
     def __str__(self) -> str:
-        words = [f"{self.problems} binary problems"]
+        words = [count(self.problems, "binary problem")]
         if self.proved < self.problems:
             words.append(f"{self.problems - self.proved} of them without a certificate")
         if self.proved:

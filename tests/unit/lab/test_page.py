@@ -402,6 +402,22 @@ def test_machines_open_at_their_end_and_a_link_says_its_step(lab):
     assert again.js("lab.state.step") == 0
 
 
+def test_a_run_that_takes_its_time_is_waited_for_in_words(lab):
+    """What is seen meanwhile is the run before: it is dimmed, and nothing is claimed of it."""
+    page = lab("set=five-points&m=perceptron")
+    held = []
+    page.page.route("**/ask/run", lambda route: held.append(route))
+    page.page.get_by_label("Method", exact=True).select_option("kozinec")
+    proof = page.page.get_by_role("region", name="Certificate")
+    sync_api.expect(proof.get_by_role("status")).to_have_text("working …")
+    assert page.js("lab.root.ariaBusy") == "true"
+    held.pop().continue_()
+    page.settle()
+    page.page.unroute("**/ask/run")
+    assert page.js("lab.root.ariaBusy") == "false"
+    assert "Kozinec" in proof.inner_text()
+
+
 def test_rows_are_picked_by_hand(lab):
     page = lab("set=mse-1")
     page.page.get_by_label("Pointer").select_option("pick")

@@ -73,14 +73,18 @@ class Lab {
       this.asking.again = false;
       const task = taskOf(this.state), stick = this.run && this.state.step === this.run.update.length - 1 && this.run.update.length > 1 && this.keepEnd;
       const asked = JSON.stringify(task), used = [...new Set(this.state.table.y)].sort((a, b) => a - b);
+      const slow = setTimeout(() => this._wait(true), 300);  // what is seen is the run before this one
       const found = await this.ask("run", { task });
+      clearTimeout(slow);
       if (this.asking.again) { if (!found.error) this._taken(found, used, asked, stick, true); continue; }
       this._taken(found, used, asked, stick, false);
     } while (this.asking.again);
     this.asking.busy = false;
-    this.root.setAttribute("aria-busy", "false");
+    this._wait(false);
     this._askProof();
   }
+
+  _wait(yes) { this.root.setAttribute("aria-busy", String(yes)); this._verdict(); }
 
   _taken(found, used, asked, stick, passing) {
     this.runId += 1;
@@ -686,10 +690,10 @@ class Lab {
   }
 
   _verdict() {
-    const v = this.verdict, box = this.verdictBox, kind = !this.run ? "none" : !v ? "wait" : v.separable === true ? "yes" : v.separable === false ? (v.quasi ? "edge" : "no") : "open";
+    const waits = this.run && this.root.ariaBusy === "true", v = waits ? null : this.verdict, box = this.verdictBox, kind = !this.run ? "none" : !v ? "wait" : v.separable === true ? "yes" : v.separable === false ? (v.quasi ? "edge" : "no") : "open";
     box.dataset.kind = kind;
     this.verdictIcon.textContent = { yes: "✓", no: "✗", edge: "≈", open: "?", wait: "…", none: "–" }[kind];
-    this.verdictText.textContent = !this.run ? this.error || (new Set(this.state.table.y).size > 1 ? "working …" : "Add points of two classes.") : v ? `${v.sentence[0].toUpperCase()}${v.sentence.slice(1).replace(/\.$/, "")}.` : "deciding …";
+    this.verdictText.textContent = !this.run ? this.error || (new Set(this.state.table.y).size > 1 ? "working …" : "Add points of two classes.") : v ? `${v.sentence[0].toUpperCase()}${v.sentence.slice(1).replace(/\.$/, "")}.` : waits ? "working …" : "deciding …";
     const early = this.run && this.state.step < this.run.update.length - 1 ? " at the end" : "";  // what is proved is proved about the fit
     this.fitText.textContent = this.run && v && !v.error ? [v.fit && v.fit + early, v.certificate].filter(Boolean).join(": ") + "." : "";
     this.verifyButton.disabled = this.whyButton.disabled = !v || v.error;
