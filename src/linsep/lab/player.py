@@ -490,8 +490,10 @@ class Player:
 
     @cached_property
     def _kernel(self) -> Any:
-        last = last_step(self.fitted)
-        return last.kernel_
+        kernel = getattr(last_step(self.fitted), "kernel_", None)
+        if kernel is None:
+            raise DataError(f"{self.task.method.title} has no kernel.")
+        return kernel
 
     # -- messages -------------------------------------------------------------------------
 

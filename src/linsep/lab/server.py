@@ -353,6 +353,10 @@ class Answers:
             return json.dumps({"error": f"the question cannot be read: {error}"}).encode()
         except MemoryError:
             return json.dumps({"error": "there is not enough memory for this"}).encode()
+        except Exception as error:  # the page goes on, and says whose fault it is
+            told = f"{verb} broke down ({type(error).__name__}: {error})"
+            words = f"{told}. This is a bug of linsep, please report it."
+            return json.dumps({"error": words}).encode()
 
     def _answer(self, verb: str, body: bytes, name: str) -> dict[str, Any]:
         from linsep.core.schema import from_json

@@ -346,6 +346,19 @@ def test_verbs_need_what_they_need():
         answer(Players(), "no-such", {})
 
 
+@pytest.mark.parametrize("key", list(BY_KEY))
+def test_any_verb_may_be_asked_of_any_method(key):
+    """A page asks for the picture before it while the method changes: refused in words at most."""
+    players, asked = Players(), task("xor", key)
+    for verb in VERBS:
+        beside = {"at": [0.0] * 3 if verb == "costs" else 9999, "axes": [0, 1], "box": [0, 1, 0, 1]}
+        beside |= {"size": 5, "rows": [[0.0, 1.0]], "labels": [0]}
+        try:
+            json.dumps(answer(players, verb, {"task": asked, **beside}), allow_nan=False)
+        except LinsepError as error:
+            assert BY_KEY[key].title in str(error) or "lift" in str(error)
+
+
 def test_players_are_kept_for_a_while_and_no_longer():
     players = Players(most=2)
     first = players.of(task())

@@ -18,6 +18,7 @@ import numpy as np
 import pytest
 
 import linsep
+from linsep.lab import player
 from linsep.lab.page import MODULES, bundle, files, part, style
 from linsep.lab.server import MOST_BYTES, Lab
 
@@ -131,6 +132,14 @@ def test_questions_are_answered_and_bad_ones_are_sentences(page):
     assert "error" in question(page, "export", {"task": start["task"], "kind": "../x"})[1]
     status, _, answer = ask(page, "/ask/read", "POST", b"a,b,y\n1,2,x\n3,4,z\n")
     assert json.loads(answer)["classes"] == ["x", "z"]
+
+
+def test_a_bug_is_told_as_one(page, monkeypatch):
+    _, start = question(page, "start", {})
+    monkeypatch.setattr(player, "answer", lambda *_: [][0])
+    status, found = question(page, "run", {"task": start["task"]})
+    assert status == 200 and "run broke down (IndexError" in found["error"]
+    assert "a bug of linsep" in found["error"]
 
 
 def test_a_question_has_a_size(page):
