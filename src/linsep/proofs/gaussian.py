@@ -123,7 +123,9 @@ class GaussianCertificate:
         lines = [
             f"log-likelihood {self.log_likelihood:.6g}; no parameters of this structure are "
             f"better by more than {max(self.gap, 0.0):.2g} nats",
-            f"{_rows(self.errors)} not given their own class",
+            f"{_rows(self.errors)} not given their own class"
+            if self.errors
+            else "every row is given its own class",
         ]
         if self.rejected:
             lines.append(f"{_rows(self.rejected)} rejected")

@@ -353,10 +353,13 @@ def test_any_verb_may_be_asked_of_any_method(key):
     for verb in VERBS:
         beside = {"at": [0.0] * 3 if verb == "costs" else 9999, "axes": [0, 1], "box": [0, 1, 0, 1]}
         beside |= {"size": 5, "rows": [[0.0, 1.0]], "labels": [0]}
+        words = BY_KEY[key].title
         try:
-            json.dumps(answer(players, verb, {"task": asked, **beside}), allow_nan=False)
+            found = answer(players, verb, {"task": asked, **beside})
         except LinsepError as error:
-            assert BY_KEY[key].title in str(error) or "lift" in str(error)
+            found = words = str(error)
+        assert json.dumps(found, allow_nan=False)
+        assert BY_KEY[key].title in words or "lift" in words
 
 
 def test_players_are_kept_for_a_while_and_no_longer():

@@ -320,7 +320,7 @@ class Lab {
   stepName() {
     const { run } = this, t = this.state.step, last = run.update.length - 1;
     if (run.closing && t === last) return `The weights that are kept${run.kept === null ? "" : `, of update ${run.kept}`}`;
-    if (last === 0 && !this.method.steps) return "The answer";
+    if (last === 0 && !run.open) return "The answer";
     if (t === 0) return `Start${last ? ` of ${run.update[last]}${run.open ? " and more" : ""} update${run.update[last] === 1 ? "" : "s"}` : ""}`;
     const of = `of ${run.update[last]}${run.open ? "+" : ""}`;
     if (run.update[t] === run.update[t - 1]) return `Visit ${run.visit[t]}: no update (${run.update[t]} ${of} made)`;
