@@ -37,7 +37,10 @@ def utf8(
             data.decode("utf-8")
         except UnicodeDecodeError:
             found = "cp1252"
-            notes.append("the text is not UTF-8 and was read as Windows-1252")
+            notes.append(
+                "the text is not UTF-8 and was read as Windows-1252; if letters look wrong, "
+                "give its encoding"
+            )
     if found is not None:
         try:
             data = data.decode(found).encode("utf-8")

@@ -250,13 +250,14 @@ def _find_text(column: Any, decimal: str | None) -> Role:
         _refuse_two_readings(str(column.name), found, told)
         return Role("date", f"dates such as {different[0]!r:.40}", format=found)
     _refuse_mixed_dates(text, told, str(column.name))
-    words = float(np.mean([len(value.split()) for value in present]))
+    lettered = any(character.isalpha() for value in different for character in value)
+    words = float(np.mean([len(value.split()) for value in present])) if lettered else 0.0
     if len(different) > _FEW_VALUES and words >= _WORDS:
         return Role("text", f"{words:.3g} words a row")
     if len(different) == len(present) >= _DISTINCT_ROWS:
         if words >= 2:
             return Role("text", f"{words:.3g} words a row, none twice")
-        return Role("identifier", "a text of its own for every row")
+        return Role("identifier", f"a {'text' if lettered else 'code'} of its own for every row")
     return Role("category", f"{count(len(different), 'value')}")
 
 

@@ -150,6 +150,16 @@ def test_distinct_whole_numbers_are_identifiers_by_their_name(name, kind):
     assert Columns().fit(frame).roles_[name].kind == kind
 
 
+@pytest.mark.parametrize("form", ["+49 {} {}", "{} / {} 00", "({}) {} 7 7"])
+def test_digits_and_marks_are_no_words(form):
+    """Numbers of telephones, one for each row, are no text whose words could tell anything."""
+    phones = [form.format(500 + i % 7, 1000 + 17 * i) for i in range(60)]
+    frame = pd.DataFrame({"phone": phones, "hours": np.arange(60) % 8})
+    assert Columns().fit(frame).roles_["phone"].kind == "identifier"
+    frame.loc[3, "phone"] = "5 ask at the desk 5"
+    assert Columns().fit(frame).roles_["phone"].kind == "text"
+
+
 def test_a_cell_without_the_unit_of_its_column_is_refused_and_files_keep_the_unit():
     frame = pd.DataFrame({"way": [f"{k % 9}.5 km" for k in range(40)]})
     columns = Columns().fit(frame)
