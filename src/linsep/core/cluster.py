@@ -226,8 +226,9 @@ def as_stream(X: Any, y: Any, weight: Any = None) -> Stream:
 def of_collections(X: Any, y: Any, weight: Any = None) -> Stream:
     """Dask arrays or frames of rows, labels and weights as a stream, chunk by chunk."""
     require("dask", extra="scale", what="a Dask collection")
-    many = [_chunks(one) for one in (X, y, weight)]
-    rows, labels, weights = many
+    together = (X, y, weight)
+    fused = any(_fuses(one) for one in together)
+    rows, labels, weights = (_chunks(one, optimized=not fused) for one in together)
     for name, one in (("y", labels), ("sample_weight", weights)):
         if one is not None and rows is not None and len(one) != len(rows):
             raise DataError(
@@ -251,12 +252,18 @@ def of_collections(X: Any, y: Any, weight: Any = None) -> Stream:
     )
 
 
-def _chunks(X: Any) -> list[Any] | None:
+def _fuses(X: Any) -> bool:
+    """Whether Dask would read several partitions of a frame as one, since few columns are asked."""
+    frame = hasattr(X, "optimize") and not hasattr(X, "rechunk")
+    return frame and bool(X.optimize().npartitions != X.npartitions)
+
+
+def _chunks(X: Any, *, optimized: bool) -> list[Any] | None:
     """Delayed chunks of rows; columns in one piece each."""
     if X is None:
         return None
-    if hasattr(X, "rechunk"):
-        if X.ndim == 2 and X.numblocks[1] > 1:
-            X = X.rechunk({1: -1})
-        return list(X.to_delayed().ravel())
-    return list(X.to_delayed())
+    if not hasattr(X, "rechunk"):
+        return list(X.to_delayed(optimize_graph=optimized))
+    if X.ndim == 2 and X.numblocks[1] > 1:
+        X = X.rechunk({1: -1})
+    return list(X.to_delayed(optimize_graph=optimized).ravel())

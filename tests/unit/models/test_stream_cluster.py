@@ -216,6 +216,26 @@ def test_collections(table, client):
     assert model.feature_names_in_.tolist() == list("abcd")
 
 
+def test_a_column_of_files_has_the_parts_of_the_others(tmp_path):
+    """Dask reads several files as one part where only a few of their columns are asked for."""
+    import dask.dataframe as dd
+    import pandas as pd
+
+    random = np.random.default_rng(3)
+    X = random.normal(size=(1200, 8))
+    frame = pd.DataFrame(X, columns=list("abcdefgh"))
+    frame["y"] = X[:, 0] + random.normal(size=1200) > 0
+    for k in range(12):
+        frame[100 * k : 100 * k + 100].to_parquet(tmp_path / f"{k:02d}.parquet")
+    read = dd.read_parquet(tmp_path)
+    rows, labels = read.drop(columns="y"), read["y"]
+    model = linsep.LogisticRegression().fit(rows, labels)
+    whole = linsep.LogisticRegression().fit(frame.drop(columns="y"), frame["y"])
+    assert np.array_equal(model.coef_, whole.coef_)
+    right = whole.score(frame.drop(columns="y"), frame["y"])
+    assert model.score(rows, labels) == pytest.approx(right, rel=1e-15)
+
+
 def test_a_killed_process_goes_on_from_its_checkpoint(path, alone, tmp_path):
     file = tmp_path / "run.npz"
     program = f"""
