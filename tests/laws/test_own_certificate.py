@@ -352,3 +352,4 @@ def test_the_certificate_is_that_of_the_model(name, way, tmp_path):
             found = WAYS[way](model, X, y, rng, tmp_path / "m.json")  # or no machine has this nu
         if found is not None:
             check(found[0], found[1], y, found[2])
+            assert found[0].certificate_.check(found[1], y, found[2])

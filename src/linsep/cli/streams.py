@@ -247,6 +247,7 @@ def verify(args: Namespace) -> int:
     from linsep.core.boundary import boundary
     from linsep.core.schema import from_json
     from linsep.core.sources import fetch
+    from linsep.models.verified import refuted
     from linsep.separating.parts import FORMAT, StreamProof
 
     raw = fetch(args.model)
@@ -269,7 +270,7 @@ def verify(args: Namespace) -> int:
     wrong = refuted_sentences(stored)
     with opened(args, columns=_columns(model)) as data, watching(data):
         if whole:
-            wrong += _of_a_table(model, data)
+            wrong += refuted(model, data, None, None)
         elif not (wrong := wrong + _contradictions(model, data)):
             try:
                 told.check(data)
@@ -282,30 +283,9 @@ def verify(args: Namespace) -> int:
     return 1 if wrong else 0
 
 
-def _of_a_table(model: Classifier, data: Stream) -> list[str]:
-    """What is not so of a model whose rows were few enough to be read whole."""
-    from linsep.cli.verify import compared
-    from linsep.models.parts import gathered
-
-    if data.size is None or data.size > 4 * data.memory:
-        raise ModelError(
-            "the certificate of this model is that of a table; verify it with the table, or see "
-            "linsep certify for how good it is on these data."
-        )
-    X, y, weight = gathered(data)
-    return compared(X, X, y, _nameless(model), weight)[1]
-
-
-def _nameless(model: Classifier) -> Any:
-    """The model for rows without names: they were chosen by them."""
-    out = copy(model)
-    out.__dict__.pop("feature_names_in_", None)
-    return out
-
-
 def _contradictions(model: Classifier, data: Stream) -> list[str]:
     """What a model file says of itself that its certificate does not."""
-    from linsep.cli.verify import check_settings, refuted_settings
+    from linsep.models.verified import check_settings, refuted_settings
 
     check_settings(model)
     told, wrong = model.certificate_, _refuted_status(model) + refuted_settings(model)
@@ -336,7 +316,7 @@ def _contradictions(model: Classifier, data: Stream) -> list[str]:
 
 def _refuted_status(model: Classifier) -> list[str]:
     """Whether the stored status says more than the stored certificate."""
-    from linsep.cli.verify import refuted_by_facts
+    from linsep.models.verified import refuted_by_facts
 
     status, told = model.status_, model.certificate_
     tol = float(getattr(model, "tol", np.inf))
@@ -470,8 +450,10 @@ def _answers(
     args: Namespace, model: Classifier, data: Stream, file: BinaryIO
 ) -> tuple[int, int, bool]:
     """Write them; how many rows there are, how many agree with their labels, if there are any."""
+    from linsep.models.verified import nameless
+
     rows = right = 0
-    known, model = data.labelled, _nameless(model)
+    known, model = data.labelled, nameless(model)
     for place, block in data.blocks():
         if block.X.shape[1] != model.n_features_in_:
             raise ModelError(

@@ -17,6 +17,7 @@ from linsep._version import __version__
 from linsep.core.lanes import enter_worker, one_blas_thread
 from linsep.core.limits import clock
 from linsep.core.parts import Block, Found, Part, Stream, T, Task, Threads, run_part
+from linsep.core.validate import in_parts
 from linsep.core.words import count
 from linsep.errors import ClusterError, DataError, SettingError, require
 
@@ -220,6 +221,10 @@ def as_stream(X: Any, y: Any, weight: Any = None) -> Stream:
                 "columns with linsep.data.stream(..., target=, weight=)."
             )
         return X
+    if not in_parts(X):
+        raise DataError(
+            f"a stream (linsep.data.stream) or a Dask collection is needed, not {type(X).__name__}."
+        )
     return of_collections(X, y, weight)
 
 

@@ -318,6 +318,14 @@ class Problem(Once):
         """Index in the caller's X of a sample of the problem, which leaves out weight zero."""
         return int(sample if self.row_index is None else self.row_index[sample])
 
+    def index_of(self, samples: ArrayLike) -> NDArray[np.int64] | None:
+        """The other way round; None if one of them is not among the samples of the problem."""
+        asked = np.asarray(samples, dtype=np.int64)
+        if self.row_index is None:
+            return asked if not asked.size or 0 <= asked.min() <= asked.max() < self.n else None
+        place = np.minimum(np.searchsorted(self.row_index, asked), self.n - 1)
+        return place if np.array_equal(self.row_index[place], asked) else None
+
     def rival_of(self, row: int) -> int | None:
         """Class number that a Kesler row competes against; None for two classes."""
         if self.binary:

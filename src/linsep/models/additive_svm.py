@@ -370,12 +370,9 @@ class AdditiveSVM(Classifier):
             return None
         if self._n_fitted != problem.n or len(self.dual_coef_) != K:
             return None
-        support = self.support_
-        if problem.row_index is not None:
-            place = np.searchsorted(problem.row_index, support)
-            if not np.isin(support, problem.row_index).all():
-                return None
-            support = place
+        support = problem.index_of(self.support_)
+        if support is None:
+            return None
         alpha = np.zeros((K, problem.n))
         alpha[:, support] = np.abs(self.dual_coef_) * (self._cost / self._C_fitted)
         return [alpha[0]] if problem.binary else [[own] for own in alpha]

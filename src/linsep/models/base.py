@@ -64,6 +64,7 @@ from linsep.models.linear import ZERO, decided
 from linsep.models.model_file import LINEAR, Table
 from linsep.models.parts import PlaneRule, counted, mapped, no_stream, proved_planes
 from linsep.models.summary import Line, rule, sides, written
+from linsep.proofs.again import handed_out
 from linsep.proofs.certificate import Certificate, judge
 from linsep.proofs.plain import require_sealed, seal
 from linsep.separating.verdict import decide
@@ -102,7 +103,7 @@ class Classifier(CallbackSupportMixin, Calibrated):
     status_: Status
     outcome_: Outcome[Any]
     solver_used_: str
-    certificate_: Any
+    certificate_: Any = handed_out()
     """Each estimator says of which kind."""
     fingerprint_: str
     n_iter_: int
@@ -350,6 +351,12 @@ class Classifier(CallbackSupportMixin, Calibrated):
 
     def _warn(self, problem: Problem, answer: Answer) -> None:
         """Say how far the model is from what was asked for."""
+
+    def _refuted(self, X: Any, y: Any, sample_weight: Any) -> list[str]:
+        """What does not hold of the certificate for these rows."""
+        from linsep.models.verified import refuted
+
+        return refuted(self, X, y, sample_weight)
 
     def _so_far(self, now: Moment[Any]) -> dict[str, Any]:
         """What a copy of the estimator needs to predict with what is known during a fit."""

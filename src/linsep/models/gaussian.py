@@ -52,6 +52,7 @@ from linsep.models.model_file import (
 )
 from linsep.models.parts import OwnRule, class_factors, counted, gathered, keep_names, mapped
 from linsep.models.summary import Line, rule, written
+from linsep.proofs.again import handed_out
 from linsep.proofs.certificate import judge
 from linsep.proofs.gaussian import (
     GaussianCertificate,
@@ -159,7 +160,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     }
     fit_intercept = True  # not a setting: densities have no plane through the origin
 
-    certificate_: GaussianCertificate
+    certificate_: GaussianCertificate = handed_out()
     classes_: NDArray[Any]
     decisions_: NDArray[Any]
     priors_: Array
@@ -522,6 +523,12 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         """What the data prove about the parameters of this model; see ``linsep.certify``."""
         self._rows(X)  # the columns must be those of the model
         return self._judge(read_problem(clone(self), X, y, sample_weight))
+
+    def _refuted(self, X: Any, y: Any, sample_weight: Any) -> list[str]:
+        """What does not hold of the certificate for these rows."""
+        from linsep.models.verified import refuted
+
+        return refuted(self, X, y, sample_weight)
 
     def score(self, X: Any, y: Any = None, sample_weight: Any = None) -> float:
         """Share of the rows that are right; of a stream, which has its labels in it."""

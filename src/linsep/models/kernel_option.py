@@ -122,11 +122,8 @@ class KernelOption(KernelClassifier, LinearClassifier):
             return LinearClassifier._begin(self, problem, solver)
         if not (self.warm_start and hasattr(self, "dual_coef_")):
             return None
-        place = self.support_
-        if problem.row_index is not None:
-            place = np.searchsorted(problem.row_index, place)
-        many = 1 if problem.binary else problem.K
-        if len(self.dual_coef_) != many or place.max(initial=0) >= problem.n:
+        place = problem.index_of(self.support_)
+        if place is None or len(self.dual_coef_) != (1 if problem.binary else problem.K):
             return None
         assert isinstance(solver, InFeatureSpace)
         images = solver.images(problem.lent).problem.matrix

@@ -1010,8 +1010,7 @@ def overlap_of(problem: Problem, solver: Any, state: Any, kernel: Kernel) -> Ove
             by_row = sorted((problem.sample_of_index(int(i)), a) for i, a in zip(places, found[1]))
             rows, shares = zip(*by_row)
             overlap = Overlap(rows, shares, kernel, with_offset)
-            if problem.row_index is None:
-                overlap.check(problem, None)
+            overlap.check(problem, None)
             return overlap
     return None
 

@@ -389,7 +389,7 @@ class LinearSVM(LinearClassifier):
         same = getattr(self, "_n_fitted", None) == problem.n  # a model of a file does not tell
         if not known or not same or self.coef_.shape[1] != problem.d:
             return None
-        support = _places(problem, self.support_)
+        support = problem.index_of(self.support_)
         if support is None:
             return None
         ratio = self._cost / self._C_fitted  # variables at their bound move with it
@@ -839,16 +839,6 @@ def _is(solver: Solver[Any], kind: type) -> bool:
 
 def _gap(answer: Answer) -> float:
     return float(getattr(answer.certificate, "relative_gap", np.inf))
-
-
-def _places(problem: Problem, support: Any) -> Any:
-    """Rows of the problem, which leaves out weight zero, by their numbers in X."""
-    index = problem.row_index
-    if index is None:
-        return support
-    place = np.searchsorted(index, support)
-    inside = np.minimum(place, len(index) - 1)
-    return place if bool((index[inside] == support).all()) else None
 
 
 def _dual(

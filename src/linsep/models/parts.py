@@ -326,14 +326,21 @@ def _refuse_wide(stream: Stream, d: int, widest: float) -> None:
         )
 
 
-def gathered(stream: Stream) -> tuple[Any, Any, Any]:
-    """All rows of a stream, as X, y and weights."""
+def gathered(stream: Stream, most: float = np.inf) -> tuple[Any, Any, Any]:
+    """All rows of a stream, as X, y and weights, of at most so many bytes."""
     import scipy.sparse
 
-    blocks = []
+    blocks, size = [], 0.0 if stream.size is None else float(stream.size)
     for _, block in stream.blocks():
         require_given(block)
         blocks.append(block)
+        size += block.X.nbytes if stream.size is None and hasattr(block.X, "nbytes") else 0
+        if size > most:
+            raise DataError(
+                "the certificate is that of a table, and these rows do not fit into memory=; "
+                "raise it, or see linsep.certify for how good the model is on them.",
+                options={"memory=": "--memory", "linsep.certify": "linsep certify"},
+            )
     y = np.concatenate([block.y for block in blocks])
     weights = [
         np.ones(block.X.shape[0]) if block.weight is None else block.weight for block in blocks

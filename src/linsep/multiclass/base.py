@@ -50,6 +50,7 @@ from linsep.multiclass.machines import (
     refuse_unusable,
 )
 from linsep.multiclass.work import Job, run_jobs
+from linsep.proofs.again import handed_out
 from linsep.proofs.certificate import Certificate
 from linsep.proofs.gap import Gap
 from linsep.proofs.plain import require_read
@@ -59,7 +60,7 @@ from linsep.proofs.squares import Squares
 class ManyClasses(MetaEstimatorMixin, Calibrated):
     """Base of OneVsRest, OneVsOne and Kesler."""
 
-    certificate_: Any
+    certificate_: Any = handed_out()
     """Each scheme says of which kind."""
 
     _checks: ClassVar[dict[str, Check]] = {}
@@ -276,6 +277,12 @@ class ManyClasses(MetaEstimatorMixin, Calibrated):
             certificate = certified(machine, _safe_indexing(rows, index), labels, own)
             found.append(renumbered(certificate, index))
         return put_together(found)
+
+    def _refuted(self, X: Any, y: Any, sample_weight: Any) -> list[str]:
+        """What does not hold of the certificates for these rows."""
+        from linsep.multiclass.verified import refuted
+
+        return refuted(self, X, y, sample_weight)
 
     # -- model files ------------------------------------------------------------------------
 

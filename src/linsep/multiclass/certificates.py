@@ -12,6 +12,7 @@ from numpy.typing import NDArray
 from linsep.core.protocol import Status
 from linsep.core.schema import facts
 from linsep.core.words import count, percent
+from linsep.proofs.again import Checkable
 
 # The first of these that one of the machines ended with is the status of all.
 _WORST = [status for status in Status if not status.ok] + [
@@ -21,7 +22,7 @@ _WORST = [status for status in Status if not status.ok] + [
 
 
 @dataclass(frozen=True)
-class Certificates:
+class Certificates(Checkable):
     """What is proved about all binary problems together; each has its own certificate."""
 
     problems: int

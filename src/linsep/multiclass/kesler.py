@@ -211,6 +211,12 @@ class Kesler(ManyClasses):
         weight = self._weights(y, sample_weight)
         return self._judged(rows, np.searchsorted(self.classes_, y), weight, None)
 
+    def _refuted(self, X: Any, y: Any, sample_weight: Any) -> list[str]:
+        """What does not hold of the certificate for these rows."""
+        from linsep.multiclass.verified import refuted_kesler
+
+        return refuted_kesler(self, X, y, sample_weight)
+
     def decision_function(self, X: Any) -> NDArray[np.float64]:
         """Scores w_k . x + b_k: (n, K); for two classes (n,), their difference."""
         check_is_fitted(self)

@@ -23,6 +23,7 @@ from linsep.core.words import misplaced
 from linsep.kernels.base import Kernel
 from linsep.numerics.rounding import U
 from linsep.proofs import plain
+from linsep.proofs.again import Checkable
 from linsep.proofs.feature_space import FeatureSpace, Sums
 from linsep.proofs.gap import OTHER_CLAIMS
 from linsep.proofs.margins import margin_above, margin_below
@@ -35,7 +36,7 @@ _NAMED = 1000  # rows on the wrong side that a certificate names
 
 
 @dataclass(frozen=True)
-class Certificate:
+class Certificate(Checkable):
     """Facts about a plane and about the data, none of them taken from the solver.
 
     The margin of a plane is the smallest y (w.x + b) / |w| over the rows: one-sided, in the

@@ -20,12 +20,13 @@ from linsep.core.protocol import Status
 from linsep.core.schema import facts
 from linsep.core.words import count, misplaced, percent
 from linsep.numerics.rounding import SUM, U
+from linsep.proofs.again import Checkable
 
 Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Gap:
+class Gap(Checkable):
     """What is proved about a model: its objective and how far it can be from the best one."""
 
     objective: float

@@ -23,12 +23,13 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.parts import Stream
+from linsep.core.cluster import as_stream
 from linsep.core.problem import Problem
 from linsep.core.protocol import Status, Witness
 from linsep.core.schema import facts
 from linsep.errors import ProofError
 from linsep.numerics.rounding import U
+from linsep.proofs.again import Checkable
 from linsep.proofs.certificate import Certificate, judge
 from linsep.proofs.parts import Source, hold, in_rows, judged, parts_of, require_sources
 from linsep.proofs.parts_planes import SideSums, in_places
@@ -42,7 +43,7 @@ _CLOSE = 3e-6  # gap, in nats for an entry of a row of weight 1, that counts as 
 
 
 @dataclass(frozen=True)
-class GaussianCertificate:
+class GaussianCertificate(Checkable):
     """Facts about a Gaussian classifier, recomputed from its parameters and the data."""
 
     log_likelihood: float
@@ -562,8 +563,9 @@ class StreamGaussian(GaussianCertificate):
         """All facts as plain numbers, lists and strings."""
         return {**super().to_dict(), "sources": [asdict(one) for one in self.sources]}
 
-    def check(self, stream: Stream) -> bool:
+    def check(self, X: Any, y: Any = None, sample_weight: Any = None) -> bool:
         """Prove it again from the rows of a stream; True, or ProofError says what is not so."""
+        stream = as_stream(X, y, sample_weight)
         at = self.parameters
         problem = parts_of(
             stream, classes=self.classes, factors=self.factors, columns=len(self.ridge),

@@ -680,21 +680,23 @@ class Overlap:
         bool
         """
         problem = X if isinstance(X, Problem) else Problem(X, np.asarray(y))
-        signed = [s * a for s, a in zip(self._signs(problem), self.multipliers)]
-        require_zero(problem, self.kernel, list(self.rows), signed, free=self.fit_intercept)
+        rows, signs = self._signs(problem)
+        signed = [s * a for s, a in zip(signs, self.multipliers)]
+        require_zero(problem, self.kernel, rows, signed, free=self.fit_intercept)
         return True
 
-    def _signs(self, problem: Problem) -> list[int]:
-        inside = bool(self.rows) and 0 <= min(self.rows) <= max(self.rows) < problem.n
-        if not inside or len(self.rows) != len(self.multipliers) or problem.row_index is not None:
+    def _signs(self, problem: Problem) -> tuple[list[int], list[int]]:
+        """The rows of the problem, and the sides that they are on."""
+        rows = problem.index_of(self.rows) if self.rows else None
+        if rows is None or len(self.rows) != len(self.multipliers):
             raise ProofError("the proof names rows that are not there.")
         if len(set(self.rows)) < len(self.rows) or not min(self.multipliers) > 0:
             raise ProofError("rows are named once, with multipliers above zero.")
-        labels = problem.label[list(self.rows)]
+        labels = problem.label[rows]
         known = len(set(labels.tolist()))
         if known > 2 or (self.fit_intercept and known != 2):
             raise ProofError("the rows are not of two classes.")
-        return [1 if label == labels.max() else -1 for label in labels]
+        return rows.tolist(), [1 if label == labels.max() else -1 for label in labels]
 
     def __str__(self) -> str:
         if len(self.rows) == 2:

@@ -23,6 +23,7 @@ from typing import Any, Self, TypeVar
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.cluster import as_stream
 from linsep.core.parts import Stream, Summed
 from linsep.core.problem import Problem
 from linsep.core.schema import facts
@@ -288,8 +289,9 @@ class StreamGap(Gap):
         """All facts as plain numbers and strings."""
         return {**super().to_dict(), "sources": [asdict(one) for one in self.sources]}
 
-    def check(self, stream: Stream) -> bool:
+    def check(self, X: Any, y: Any = None, sample_weight: Any = None) -> bool:
         """Prove it again from the rows of a stream; True, or ProofError says what is not so."""
+        stream = as_stream(X, y, sample_weight)
         for part in self.parts:
             assert isinstance(part, StreamGap)
             part.check(stream)

@@ -14,6 +14,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.cluster import as_stream
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem
 from linsep.core.protocol import Witness
@@ -100,8 +101,9 @@ class StreamCertificate(Certificate):
         """All facts as plain numbers, lists and strings."""
         return {**super().to_dict(), "sources": [asdict(one) for one in self.sources]}
 
-    def check(self, stream: Stream) -> bool:
+    def check(self, X: Any, y: Any = None, sample_weight: Any = None) -> bool:
         """Prove it again from the rows of a stream; True, or ProofError says what is not so."""
+        stream = as_stream(X, y, sample_weight)
         found = stream_sides(self.rows_of(stream), self.stated.ravel())
         require_sources(self.sources, stream)
         hold(self, found)
@@ -210,8 +212,9 @@ class StreamSquares(Squares):
         assert self.sides is not None
         return {**super().to_dict(), "sides": self.sides.to_dict()}
 
-    def check(self, stream: Stream) -> bool:
+    def check(self, X: Any, y: Any = None, sample_weight: Any = None) -> bool:
         """Prove it again from the rows of a stream; True, or ProofError says what is not so."""
+        stream = as_stream(X, y, sample_weight)
         told = self.sides
         if told is None:
             raise ProofError("the certificate does not say which weights it is about.")

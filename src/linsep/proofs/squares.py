@@ -32,6 +32,7 @@ from linsep.numerics.integers import (
 )
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs import plain
+from linsep.proofs.again import Checkable
 from linsep.proofs.certificate import Certificate, judge
 from linsep.proofs.gap import OTHER_CLAIMS, Gap, intercept_words
 from linsep.proofs.separable import Proof
@@ -49,7 +50,7 @@ Array = NDArray[np.float64]
 
 
 @dataclass(frozen=True)
-class Squares:
+class Squares(Checkable):
     """What is proved about the sum of squared errors, and about the plane."""
 
     objective: float

@@ -40,9 +40,13 @@ _PRIMES = (2_147_483_647, 2_147_483_629)
 
 def _require(holds: Any, what: str) -> None:
     if not holds:
-        raise ProofError(
-            f"the verdict does not hold: {what}; this is a bug of linsep, please report it."
-        )
+        raise _broken(what)
+
+
+def _broken(what: str) -> ProofError:
+    return ProofError(
+        f"the verdict does not hold: {what}; this is a bug of linsep, please report it."
+    )
 
 
 def hold_verdict(problem: Problem, proof: Proof) -> Proof:
@@ -61,7 +65,9 @@ def hold_verdict(problem: Problem, proof: Proof) -> Proof:
 
 
 def _hold_inseparable(problem: Problem, proof: Proof) -> None:
-    rows, span = _inside(problem, proof.rows), _inside(problem, proof.span_rows)
+    rows, span = problem.index_of(proof.rows), problem.index_of(proof.span_rows)
+    if rows is None or span is None:
+        raise _broken("it names rows that take no part")
     hold_zero(problem, rows, proof.rivals, proof.multipliers, exact=proof.exact)
     if proof.quasi is None:
         return
@@ -74,11 +80,6 @@ def _hold_inseparable(problem: Problem, proof: Proof) -> None:
         any(_spanned(problem, every, on_plane, prime) for prime in _PRIMES),
         "its rows do not span the others",
     )
-
-
-def _inside(problem: Problem, rows: Index) -> Index:
-    """Rows of the caller's X as rows of the problem, which leaves out those of weight zero."""
-    return rows if problem.row_index is None else np.searchsorted(problem.row_index, rows)
 
 
 # -- planes ---------------------------------------------------------------------------------------

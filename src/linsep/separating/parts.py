@@ -17,6 +17,7 @@ from typing import Any, Self
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.cluster import as_stream
 from linsep.core.limits import clock
 from linsep.core.parts import Block, Place, Stream, labels_of, no_labels
 from linsep.core.problem import Problem
@@ -180,8 +181,9 @@ class StreamProof:
         X, y = told.pop("X").astype(told.pop("kind")), told.pop("y")
         return cls(**{**told, "table": Block(X, y), "proof": Proof.from_dict(told["proof"])})
 
-    def check(self, stream: Stream) -> bool:
+    def check(self, X: Any, y: Any = None, sample_weight: Any = None) -> bool:
         """Prove it again from the rows of the stream; True, or ProofError."""
+        stream = as_stream(X, y, sample_weight)
         self._claims()
         self.proof.check(self.table.X, self.table.y)
         wanted = dict(zip(self.rows.tolist(), range(len(self.rows))))
@@ -302,8 +304,9 @@ class StreamMargin(Gap):
         """All facts as plain numbers, lists and strings."""
         return {**super().to_dict(), "proof": None if self.proof is None else self.proof.to_dict()}
 
-    def check(self, stream: Stream) -> bool:
+    def check(self, X: Any, y: Any = None, sample_weight: Any = None) -> bool:
         """Prove it again from the rows of a stream; True, or ProofError says what is not so."""
+        stream = as_stream(X, y, sample_weight)
         if self.proof is None:
             raise ProofError("the certificate holds no proof.")
         self.proof.check(stream)

@@ -161,7 +161,16 @@ class Tabular(ClassifierMixin, BaseEstimator):
     @property
     def certificate_(self) -> Any:
         """That of the estimator, for the numbers that the columns become."""
-        return self.estimator_.certificate_
+        facts, columns = self.estimator_.certificate_, self.columns_
+        if not hasattr(facts, "provable"):
+            return facts
+
+        def refuted(X: Any, y: Any, sample_weight: Any) -> list[str]:
+            frame, labels = _labels(as_frame(X), y)
+            wrong: list[str] = facts.prover(columns.transform(frame), labels, sample_weight)
+            return wrong
+
+        return facts.provable(refuted)
 
     @property
     def status_(self) -> Any:

@@ -372,12 +372,13 @@ def _weights_of(model: object, claim: Claim, problem: Problem) -> tuple[Array, A
 
 def _alpha(claim: Claim, problem: Problem, k: int) -> Array | None:
     """The model's own dual variables, if they belong to these rows."""
-    if claim.alpha is None or claim.support is None or problem.row_index is not None:
+    if claim.alpha is None or claim.support is None:
         return None
-    if claim.support.size and claim.support.max() >= problem.n:
+    support = problem.index_of(claim.support)
+    if support is None:
         return None
     alpha = np.zeros(problem.n)
-    alpha[claim.support] = claim.alpha[k]
+    alpha[support] = claim.alpha[k]
     return alpha
 
 
