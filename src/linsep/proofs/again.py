@@ -8,7 +8,7 @@ computes every fact anew from the rows it is given.
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, Self
+from typing import Any, Protocol, Self
 
 from linsep.errors import ModelError, ProofError
 
@@ -65,6 +65,12 @@ class Checkable:
         return {name: value for name, value in vars(self).items() if name != "_prover"}
 
 
+class Claiming(Protocol):
+    """A model that can hold what it claims against rows."""
+
+    def _refuted(self, X: Any, y: Any, sample_weight: Any) -> list[str]: ...
+
+
 class HandedOut:
     """The attribute ``certificate_``: facts, kept as they are, that find their model again.
 
@@ -74,7 +80,7 @@ class HandedOut:
     def __set_name__(self, owner: type, name: str) -> None:
         self.name = name
 
-    def __get__(self, model: Any, owner: type | None = None) -> Any:
+    def __get__(self, model: Claiming | None, owner: type | None = None) -> Any:
         if model is None:
             return self
         try:
@@ -89,10 +95,10 @@ class HandedOut:
         vars(then).update(vars(model))
         return facts.provable(then._refuted)
 
-    def __set__(self, model: Any, facts: Any) -> None:
+    def __set__(self, model: Claiming, facts: Any) -> None:
         vars(model)[self.name] = facts
 
-    def __delete__(self, model: Any) -> None:
+    def __delete__(self, model: Claiming) -> None:
         vars(model).pop(self.name, None)
 
 
