@@ -20,7 +20,7 @@ const {
   Undo,
   withRows,
 } = await import(new URL("state.js", home));
-const { placed, wrapped } = await import(new URL("export.js", home));
+const { placed, wrapped } = await import(new URL("snapshot.js", home));
 const { logTicks, tickNames, ticks } = await import(new URL("../../display/static/plot.js", home));
 
 test("a logarithmic axis has powers of ten, or round numbers within one", () => {

@@ -19,6 +19,10 @@ export function hullOf(points) {
   return [...half(sorted), ...half(sorted.reverse())];
 }
 
+// The area of a polygon, whichever way it is walked.
+export const areaOf = (p) =>
+  Math.abs(p.reduce((s, [x, y], i) => s + x * p.at(i - 1)[1] - y * p.at(i - 1)[0], 0)) / 2;
+
 // Numbers of a text: float32, base64.
 export function unpacked(text) {
   const raw = atob(text),

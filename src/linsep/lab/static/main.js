@@ -37,11 +37,7 @@ const lab = await mount(document.getElementById("linsep-lab"), channel, {
 });
 window.addEventListener("hashchange", (event) => {
   const { hash } = new URL(event.newURL); // the page itself may have written another one since
-  clearTimeout(lab.writing);
-  if (hash !== written) {
-    lab._read(hash, lab.start);
-    lab.settingsKey = "";
-    lab.changed({ fit: true });
-  }
+  lab.address.forget();
+  if (hash !== written) lab.address.open(hash);
 });
 window.lab = lab;

@@ -2,6 +2,8 @@
 import { colour, make, marker, show } from "./plot.js";
 import { turned } from "./algebra.js";
 
+const STRAIGHT_DOWN = 1.57; // radians
+
 export class Space {
   constructor(svg) {
     this.svg = svg;
@@ -18,9 +20,7 @@ export class Space {
     });
     svg.addEventListener("pointermove", (e) => {
       if (!from || !this.scene) return;
-      this.yaw = from[2] + (e.clientX - from[0]) / 140;
-      this.tilt = Math.max(-0.2, Math.min(1.57, from[3] + (e.clientY - from[1]) / 140));
-      this.draw();
+      this._turn(from[2] + (e.clientX - from[0]) / 140, from[3] + (e.clientY - from[1]) / 140);
     });
     for (const kind of ["pointerup", "pointercancel"])
       svg.addEventListener(kind, () => {
@@ -33,15 +33,26 @@ export class Space {
       if (!turn || !this.scene) return;
       e.preventDefault();
       e.stopPropagation();
-      this.yaw += turn[0];
-      this.tilt = Math.max(-0.2, Math.min(1.57, this.tilt + turn[1]));
-      this.draw();
+      this._turn(this.yaw + turn[0], this.tilt + turn[1]);
     });
   }
 
   // scene: { width, height, names, points: [[x, y, z]], labels, rings, mesh: {rows, size}, plane: {w, b}, curves, arrows, origin }
   show(scene) {
     this.scene = scene;
+    this.draw();
+  }
+
+  // From the plane, 0, to space, 1; flat rows are seen from above.
+  raise(height) {
+    this.lift = height;
+    if (height < 0.02) this.tilt = STRAIGHT_DOWN;
+    if (this.scene) this.draw();
+  }
+
+  _turn(yaw, tilt) {
+    this.yaw = yaw;
+    this.tilt = Math.max(-0.2, Math.min(STRAIGHT_DOWN, tilt));
     this.draw();
   }
 

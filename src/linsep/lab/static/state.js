@@ -24,6 +24,8 @@ export const KEYS = [
 ];
 const MOST_IN_LINK = 60;
 
+export const clone = (value) => JSON.parse(JSON.stringify(value));
+
 export function freshState() {
   return {
     table: null,

@@ -44,7 +44,7 @@ function render({ model, el: host }) {
     },
   }).then((lab) =>
     model.on("change:step", () => {
-      if (lab.state.step !== model.get("step")) lab.seek(model.get("step"));
+      if (lab.state.step !== model.get("step")) lab.playback.seek(model.get("step"));
     }),
   );
 }

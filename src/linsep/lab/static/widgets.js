@@ -16,10 +16,18 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 // The name of a button for those who hear it: with what is written on it, for those who say that.
-export const spoken = (text, label) =>
+const spoken = (text, label) =>
   /\p{L}{2}/u.test(text) && !label.toLowerCase().includes(text.toLowerCase().replace("…", ""))
     ? `${text}: ${label}`
     : label;
+
+export function button(text, label, act, more = {}) {
+  const name = spoken(text, label);
+  return el("button", { type: "button", "aria-label": name, title: label, onclick: act, ...more }, text);
+}
+
+// A word before a control, which a narrow page leaves out.
+export const word = (text) => el("span", { class: "label-word" }, text);
 
 // A select with its label.
 export function chooser(label, options, value, changed, attributes = {}) {
