@@ -628,6 +628,31 @@ def test_kernels_by_key_and_options_as_for_svm_train(lab):
     assert "-s 1 is not in the lab" in page.page.locator(".note").inner_text()
 
 
+def test_controls_show_what_is_set_and_the_focus_stays_on_them(lab):
+    page = lab("set=ring&m=linear-svm")
+    focused = "document.activeElement.getAttribute('aria-label')"
+    page.page.get_by_label("options as for svm-train").fill("-t 2 -g 2 -c 100")
+    page.key("Enter")  # another method: its own controls, with the numbers of the options
+    assert page.page.get_by_label("kernel").input_value() == "rbf"
+    assert page.page.get_by_label("γ, number").input_value() == "2"
+    assert page.page.get_by_label("C, number").input_value() == "100"
+    assert page.js(focused) == "options as for svm-train"
+    page.go("set=mse-1&view=weights")
+    menus = [page.page.get_by_label(f"{name} axis") for name in ("first", "second")]
+    for k, key, axes in ((0, "ArrowDown", [1, 2]), (1, "ArrowUp", [2, 1])):
+        menus[k].focus()
+        page.key(key)
+        assert page.js("lab.state.axes") == axes == [int(menu.input_value()) for menu in menus]
+        assert page.js(focused) == menus[k].get_attribute("aria-label")
+    page.go("set=students")
+    page.page.get_by_label("Projection").focus()
+    page.key("ArrowDown")
+    assert page.js(focused) == "Projection" and page.js("lab.frame.names[1]") == "tall"
+    page.page.get_by_label("vertical feature").focus()
+    page.key("ArrowDown")
+    assert page.js(focused) == "vertical feature" and page.js("lab.frame.names[1]") != "tall"
+
+
 def test_what_is_copied_is_what_is_saved(lab):
     page = lab("set=mse-1")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

@@ -1,7 +1,7 @@
 // The method and its settings: a control for each, and the options of svm-train beside them.
 import { show } from "./plot.js";
 import { chosenOf, flagsOf, readFlags } from "./state.js";
-import { chooser, el, settingControl } from "./widgets.js";
+import { chooser, el, refill, settingControl } from "./widgets.js";
 
 const FLAGGED = ["linear-svm", "kernel-svm"]; // methods that svm-train has as well
 const FLAGS =
@@ -20,6 +20,8 @@ export class Controls {
       spellcheck: "false",
       onchange: (e) => this.setFlags(e.target.value),
     });
+    const title = el("span", {}, "svm-train");
+    this._flagged = el("label", { class: "setting flags", title: FLAGS }, title, this.flags);
     this._shown = ""; // what the controls were made for
   }
 
@@ -102,7 +104,7 @@ export class Controls {
 
   refresh() {
     this._fit();
-    if (this._shown === this._wanted || this.node.contains(document.activeElement)) return;
+    if (this._shown === this._wanted) return;
     this._shown = this._wanted;
     const { method, state } = this.lab;
     const controls = method.settings.map((one) =>
@@ -111,11 +113,8 @@ export class Controls {
     if (method.steps) {
       controls.push(el("label", { class: "setting" }, el("span", {}, "words"), this._letters()));
     }
-    if (FLAGGED.includes(method.key)) {
-      const name = el("span", {}, "svm-train");
-      controls.push(el("label", { class: "setting flags", title: FLAGS }, name, this.flags));
-    }
-    this.node.replaceChildren(...controls);
+    if (FLAGGED.includes(method.key)) controls.push(this._flagged);
+    refill(this.node, ...controls);
     this._fit();
   }
 

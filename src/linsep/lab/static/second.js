@@ -102,12 +102,6 @@ export class SecondView {
     this.picture = new this._kind(this);
   }
 
-  // Made anew with the next drawing.
-  renew() {
-    this._key = "";
-    this.lab.redraw();
-  }
-
   // What a picture says below itself, and to those who cannot see it.
   tell(note, label) {
     this.note.textContent = note;

@@ -1,7 +1,7 @@
 // The tools above the data: class of new points, what the pointer does, undo, noise, the projection.
 import { featurePair } from "./frame.js";
 import { colour, make, marker } from "./plot.js";
-import { button, chooser, el } from "./widgets.js";
+import { button, chooser, el, refill } from "./widgets.js";
 
 const POINTERS = [
   ["point", "add, drag"],
@@ -173,21 +173,25 @@ export class Tools {
     const key = `${d}|${state.proj}|${!!run?.basis}`;
     if (key === this._projectionKey) return;
     this._projectionKey = key;
-    this.projection.replaceChildren();
-    if (d <= 2) return;
+    refill(this.projection, ...(d > 2 ? this._projectionMenus() : []));
+  }
+
+  _projectionMenus() {
+    const { state } = this.lab;
     const kinds = [
       ["", "principal directions"],
       ["0,1", "two features"],
     ];
     const pair = featurePair(state.proj);
     const set = (projection) => this.lab.setProjection(projection);
-    this.projection.append("seen along ", chooser("Projection", kinds, pair ? "0,1" : "", set));
-    if (!pair) return;
+    const menus = ["seen along ", chooser("Projection", kinds, pair ? "0,1" : "", set)];
+    if (!pair) return menus;
     const [i, j] = pair;
     const options = state.table.features.slice(0, MOST_FEATURES).map((name, k) => [String(k), name]);
-    this.projection.append(
+    return [
+      ...menus,
       chooser("horizontal feature", options, i, (k) => set(`${k},${j}`)),
       chooser("vertical feature", options, j, (k) => set(`${i},${k}`)),
-    );
+    ];
   }
 }

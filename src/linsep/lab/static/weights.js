@@ -29,6 +29,7 @@ export class WeightSpace extends Picture {
   constructor(view) {
     super(view);
     this._edges = []; // of rows, in pixels
+    this._menus = []; // of the two axes, where there are more weights
     this._addMenus();
     this._listen(view.svg);
   }
@@ -46,11 +47,11 @@ export class WeightSpace extends Picture {
     if (names.length < 3) return;
     const options = names.map((name, k) => [String(k), name]);
     const [i, j] = this._axes().map(String);
-    this.view.tools.append(
-      el("span", {}, "axes "),
+    this._menus = [
       chooser("first axis", options, i, (k) => this._setAxis(0, Number(k), names.length)),
       chooser("second axis", options, j, (k) => this._setAxis(1, Number(k), names.length)),
-    );
+    ];
+    this.view.tools.append(el("span", {}, "axes "), ...this._menus);
   }
 
   _setAxis(place, k, count) {
@@ -58,7 +59,7 @@ export class WeightSpace extends Picture {
     axes[place] = k;
     if (axes[0] === axes[1]) axes[1 - place] = (k + 1) % count;
     this.lab.state.axes = axes;
-    this.view.renew();
+    this.lab.redraw();
   }
 
   // -- the pointer ----------------------------------------------------------------------------
@@ -101,6 +102,9 @@ export class WeightSpace extends Picture {
     const { lab } = this;
     if (!lab.moment.path().length) return;
     const axes = this._axes();
+    this._menus.forEach((menu, k) => {
+      menu.value = String(axes[k]);
+    });
     const names = lab.names.weights();
     const now = lab.moment.weights();
     const path = lab.moment

@@ -26,6 +26,14 @@ export function button(text, label, act, more = {}) {
   return el("button", { type: "button", "aria-label": name, title: label, onclick: act, ...more }, text);
 }
 
+// Other content in a node, with the focus on the control of the same name as before.
+export function refill(node, ...content) {
+  const active = document.activeElement;
+  const held = node.contains(active) ? active.getAttribute("aria-label") : null;
+  node.replaceChildren(...content);
+  if (held) node.querySelector(`[aria-label="${CSS.escape(held)}"]`)?.focus();
+}
+
 // A word before a control, which a narrow page leaves out.
 export const word = (text) => el("span", { class: "label-word" }, text);
 
@@ -122,7 +130,10 @@ export function settingControl(setting, value, changed) {
   }
   if (kind === "flag") {
     return wrap(
-      el("input", { type: "checkbox", id, checked: now, onchange: (e) => changed(name, e.target.checked) }),
+      el("input", {
+        ...{ type: "checkbox", id, checked: now, "aria-label": label },
+        onchange: (e) => changed(name, e.target.checked),
+      }),
       el("span", {}, label),
     );
   }
