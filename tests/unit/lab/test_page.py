@@ -653,6 +653,37 @@ def test_controls_show_what_is_set_and_the_focus_stays_on_them(lab):
     assert page.js(focused) == "vertical feature" and page.js("lab.frame.names[1]") != "tall"
 
 
+def test_what_belongs_to_a_table_goes_with_it(lab):
+    page = lab("set=two clouds&m=kozinec")
+    remove = page.page.get_by_role("button", name="Remove the point in focus (Delete)")
+    page.page.get_by_text("Points as a table").first.click()
+    page.page.locator(".data-plane .mark").nth(12).focus()
+    page.js("lab.editing.choose([11, 12])")
+    page.settle()
+    assert remove.is_enabled()
+    page.page.keyboard.press("l")
+    page.page.locator(".slides button").first.click()  # rows of which none was chosen
+    page.settle()
+    assert page.js("[...lab.editing.chosen]") == []
+    page.page.get_by_label("Data", exact=True).focus()
+    page.page.get_by_label("Data", exact=True).select_option("mse-1")
+    page.settle()
+    assert remove.is_disabled()
+    names = page.page.locator(".points tbody th")
+    for rows in (["ann", "bob"], ["eve", "joe"]):
+        page.js(
+            "text => lab.files.readText(text)", f"name,x1,x2,y\n{rows[0]},1,2,a\n{rows[1]},2,1,b\n"
+        )
+        page.settle()
+        assert names.all_inner_texts() == rows
+    page.go("set=two%20clouds&m=kozinec")
+    assert page.page.locator(".curve").count()
+    page.page.get_by_label("Method", exact=True).select_option("gaussian")  # which has no steps
+    page.settle()
+    page.key("e")
+    assert page.page.get_by_role("button", name=re.compile("Curve of")).count() == 0
+
+
 def test_what_is_copied_is_what_is_saved(lab):
     page = lab("set=mse-1")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

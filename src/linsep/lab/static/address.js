@@ -25,7 +25,6 @@ export class Address {
     lab.state = state;
     lab.unknown = unknown;
     lab.tools.showPointer(state.picks.length ? "pick" : "point");
-    lab.editing.chosen.clear();
     lab.note(notes.join(" "));
     lab.lesson.tell();
   }

@@ -30,8 +30,16 @@ export class Editing {
 
   // What depends on how many rows and classes there are.
   refresh() {
-    this._setTargets((list) => (list.length === this._table.X.length ? list : null));
+    const count = this._table.X.length;
+    this._setTargets((list) => (list.length === count ? list : null));
+    if (this.lab.plane.focus >= count) this.lab.plane.focus = -1;
     this.klass = Math.min(this.klass, this._table.classes.length - 1);
+  }
+
+  // The rows are others: none of them is chosen.
+  forget() {
+    this.chosen.clear();
+    this.lab.plane.focus = this.lab.lit = -1;
   }
 
   // -- whole tables ---------------------------------------------------------------------------
@@ -40,7 +48,6 @@ export class Editing {
     const { lab } = this;
     this.keep();
     lab.note("");
-    this.chosen.clear();
     this._setTargets(() => null);
     const plain = { clean: null, held: null, noise: 0, test: 0, picks: [], axes: null, proj: "" };
     Object.assign(lab.state, plain, { table: clone(table), set, step: 0, opens: true });

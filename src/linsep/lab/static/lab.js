@@ -81,7 +81,10 @@ class Lab {
     const { table } = this.state;
     this.playback.halt();
     this.playback.showWhole();
-    if (fit) this.plane.forgetView();
+    if (fit) {
+      this.plane.forgetView();
+      this.editing.forget();
+    }
     const shape = table.features.join();
     if (fit || this.run?.n !== table.X.length || this._shape !== shape) this.questions.forget();
     this._shape = shape;

@@ -20,7 +20,8 @@ export class PointTable {
   draw() {
     const { table } = this.lab.state;
     if (!table || this.host.hidden || !this.host.open) return;
-    const shape = JSON.stringify([table.X.length, table.classes, table.features]);
+    const { X, classes, shown, features, rows } = table;
+    const shape = JSON.stringify([X.length, classes, shown, features, rows]);
     if (shape !== this._shape) this._build(shape);
     this._fill();
   }
