@@ -684,6 +684,22 @@ def test_what_belongs_to_a_table_goes_with_it(lab):
     assert page.page.get_by_role("button", name=re.compile("Curve of")).count() == 0
 
 
+def test_regions_fill_the_picture_after_a_zoom(lab):
+    page = lab("set=three classes&m=one-vs-rest&view=regions")
+    for act in ("Zoom out", "Zoom out", "Fit all points"):
+        page.page.get_by_role("button", name=act).click()
+        page.page.wait_for_timeout(60)
+        page.settle()
+        ground, *zones = (
+            [n.bounding_box() for n in page.page.locator(f".data-plane {kind}").all()]
+            for kind in (".ground", ".region", ".undecided")
+        )
+        boxes = [box for kind in zones for box in kind]
+        assert min(box["x"] for box in boxes) <= ground[0]["x"] + 1
+        right = max(box["x"] + box["width"] for box in boxes)
+        assert right >= ground[0]["x"] + ground[0]["width"] - 1
+
+
 def test_what_is_copied_is_what_is_saved(lab):
     page = lab("set=mse-1")
     page.context.grant_permissions(["clipboard-read", "clipboard-write"])

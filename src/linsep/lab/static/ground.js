@@ -31,7 +31,7 @@ export class Ground {
   _knownZones() {
     const { state, moment, frame, questions } = this.lab;
     const wanted = state.view === "regions" && moment.atEnd && !frame.flat;
-    return wanted ? questions.seen("zones") : null;
+    return wanted ? questions.zones() : null;
   }
 
   _region(points, k, kind = "region") {
