@@ -15,7 +15,8 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 MODULES = (
-    "plot.js", "field.js", "algebra.js", "frame.js", "state.js", "widgets.js", "snapshot.js",
+    "plot.js", "field.js", "algebra.js", "frame.js", "state.js", "shares.js", "link.js",
+    "flags.js", "widgets.js", "settings.js", "snapshot.js",
     "questions.js", "playback.js", "moment.js", "names.js", "proof.js",
     "chart.js", "ground.js", "brush.js", "pointer.js", "plane.js",
     "space.js", "picture.js", "weights.js", "bounds.js", "reflected.js", "hulls.js", "losses.js",

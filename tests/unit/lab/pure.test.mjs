@@ -7,19 +7,10 @@ const { beside, hullOf, levels, lineInBox, ratio, rounded, turned, unpacked } = 
   new URL("algebra.js", home)
 );
 const { contour } = await import(new URL("../../display/static/field.js", home));
-const {
-  chosenOf,
-  decodeState,
-  encodeState,
-  flagsOf,
-  freshState,
-  markOf,
-  nextLabel,
-  readFlags,
-  taskOf,
-  Undo,
-  withRows,
-} = await import(new URL("state.js", home));
+const { chosenOf, freshState, nextLabel, taskOf, Undo } = await import(new URL("state.js", home));
+const { decodeState, encodeState, markOf } = await import(new URL("link.js", home));
+const { withRows } = await import(new URL("shares.js", home));
+const { flagsOf, readFlags } = await import(new URL("flags.js", home));
 const { placed, wrapped } = await import(new URL("snapshot.js", home));
 const { logTicks, tickNames, ticks } = await import(new URL("../../display/static/plot.js", home));
 

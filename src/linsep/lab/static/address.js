@@ -1,5 +1,7 @@
 // The address of the page: what it says is shown, and what is shown is written into it.
-import { chosenOf, clone, decodeState, encodeState, withRows } from "./state.js";
+import { decodeState, encodeState } from "./link.js";
+import { withRows } from "./shares.js";
+import { chosenOf, clone } from "./state.js";
 
 const PAUSE = 200; // milliseconds without a change before the address is written
 

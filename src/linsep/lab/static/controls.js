@@ -1,7 +1,9 @@
 // The method and its settings: a control for each, and the options of svm-train beside them.
 import { show } from "./plot.js";
-import { chosenOf, flagsOf, readFlags } from "./state.js";
-import { chooser, el, refill, settingControl } from "./widgets.js";
+import { flagsOf, readFlags } from "./flags.js";
+import { chosenOf } from "./state.js";
+import { settingControl } from "./settings.js";
+import { chooser, el, refill } from "./widgets.js";
 
 const FLAGGED = ["linear-svm", "kernel-svm"]; // methods that svm-train has as well
 const FLAGS =

@@ -1,5 +1,6 @@
 // Editing: every change of the rows by hand, which of them are chosen, and the way back.
-import { clone, nextLabel, Undo, wholeTable, withRows } from "./state.js";
+import { wholeTable, withRows } from "./shares.js";
+import { clone, nextLabel, Undo } from "./state.js";
 
 const MOST_ROWS = 5000;
 const MOST_CLASSES = 10;

@@ -1,7 +1,9 @@
 // What goes out of the page: pictures, rows, run, model, proof and code, as files, on the clipboard,
 // or as a link.
 import { pngOf, saveSvg } from "./snapshot.js";
-import { encodeState, taskOf, wholeTable } from "./state.js";
+import { encodeState } from "./link.js";
+import { wholeTable } from "./shares.js";
+import { taskOf } from "./state.js";
 import { button, copied, dialog, download, el } from "./widgets.js";
 
 const ROWS = ["csv", "svmlight"]; // kinds of files that hold rows and nothing else

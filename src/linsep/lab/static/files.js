@@ -1,10 +1,12 @@
 // Own data: a table that is pasted, dropped on the page or opened from a file.
-import { chosenOf, clone, decodeState, markOf, withRows } from "./state.js";
+import { decodeState, markOf } from "./link.js";
+import { withRows } from "./shares.js";
+import { chosenOf, clone } from "./state.js";
 import { dialog, el } from "./widgets.js";
 
 const MOST_BYTES = 8e6;
 const ENDINGS = ".csv,.tsv,.txt,.svm,.libsvm,.svmlight,.npz,.parquet,.arrow,.gz,.bz2";
-const KINDS =
+const FORMATS =
   "CSV (the last column, or one called y, class, label or target, is the class), svmlight, npz or " +
   "Parquet; up to 1000 features and ten classes; of more than 5000 rows a sample. A file can also be " +
   "dropped anywhere on the page. It stays on this machine.";
@@ -45,7 +47,7 @@ export class Files {
     const box = dialog(
       this.lab.root,
       "Your own data",
-      el("p", {}, KINDS),
+      el("p", {}, FORMATS),
       el("p", {}, file),
       area,
       el("p", {}, use),

@@ -1,5 +1,6 @@
 // Lectures: their slides in a window, the slide that is shown, and the way to the next one.
-import { clone, freshState, withRows } from "./state.js";
+import { withRows } from "./shares.js";
+import { clone, freshState } from "./state.js";
 import { button, dialog, el } from "./widgets.js";
 
 export class Lesson {
