@@ -653,6 +653,21 @@ def test_controls_show_what_is_set_and_the_focus_stays_on_them(lab):
     assert page.js(focused) == "vertical feature" and page.js("lab.frame.names[1]") != "tall"
 
 
+def test_what_is_no_number_leaves_a_setting_as_it_is_and_shown(lab):
+    page = lab("set=ring&m=linear-svm")
+    field = page.page.get_by_label("C, number")
+    for typed, shown, value in (
+        ("10", "10", 10),
+        ("many", "10", 10),
+        ("inf", "∞", "inf"),
+        ("-1", "∞", "inf"),
+    ):
+        field.fill(typed)
+        field.press("Enter")
+        page.settle()
+        assert field.input_value() == shown and page.js("lab.state.settings.C") == value
+
+
 def test_what_belongs_to_a_table_goes_with_it(lab):
     page = lab("set=two clouds&m=kozinec")
     remove = page.page.get_by_role("button", name="Remove the point in focus (Delete)")

@@ -58,14 +58,16 @@ function logParts({ label, low, high, endless }, now, id, changed) {
       const typed = field.value.trim().replace("∞", "inf").replace(",", ".");
       const value = endless && typed === "inf" ? typed : Number(typed);
       if (value !== "inf" && !(value > 0)) {
-        field.value = text(now);
+        field.value = text(current);
         return;
       }
       slider.value = placeOf(value);
       take(value);
     },
   });
+  let current = now;
   const tell = (value) => {
+    current = value;
     field.value = text(value);
     slider.setAttribute("aria-valuetext", text(value));
   };
