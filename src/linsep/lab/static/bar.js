@@ -23,13 +23,13 @@ export class Bar {
     const sets = lab.sets.map((s) => [s.name, s.name, OF_LECTURES.test(s.notes) ? "Lectures" : "Drawn"]);
     this.data = chooser("Data", [["", "own points", "Own"], ...sets], "", (name) => this._load(name));
     const methods = lab.methods.map((m) => [m.key, m.title]);
-    this.method = chooser("Method", methods, "perceptron", (key) => lab.controls.setMethod(key));
+    this._method = chooser("Method", methods, "perceptron", (key) => lab.controls.setMethod(key));
     const lifts = el(
       "datalist",
       { id: newId("lifts") },
       LIFTS.map((value) => el("option", { value })),
     );
-    this.lift = el("input", {
+    this._lift = el("input", {
       type: "text",
       class: "wide",
       placeholder: "no lift",
@@ -51,8 +51,8 @@ export class Bar {
         button("Open…", "Open a file or paste a table", () => lab.files.open()),
         button("Clear", "Start with an empty plane", () => lab.editing.empty()),
       ),
-      part("method", el("label", {}, word("Method "), this.method)),
-      part("lift", el("label", {}, word("Lift "), this.lift), lifts),
+      part("method", el("label", {}, word("Method "), this._method)),
+      part("lift", el("label", {}, word("Lift "), this._lift), lifts),
       el("div", { class: "group end" }, this._windows()),
     );
   }
@@ -78,8 +78,8 @@ export class Bar {
 
   refresh() {
     const { state } = this.lab;
-    this.method.value = state.method;
-    this.lift.value = state.lift;
+    this._method.value = state.method;
+    this._lift.value = state.lift;
   }
 
   draw() {

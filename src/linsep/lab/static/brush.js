@@ -12,41 +12,41 @@ export class Stroke {
     this.pointer = pointer;
     this.plane = pointer.plane;
     this.lab = pointer.lab;
-    this.tool = tool;
-    this.from = pixelOf(this.plane.c, event);
-    this.last = null;
-    this.added = []; // places of new points
-    this.rows = new Set(); // rows that are erased or chosen
-    this.moved = new Map(); // rows, and where they were drawn to
+    this._tool = tool;
+    this._from = pixelOf(this.plane.c, event);
+    this._last = null;
+    this._added = []; // places of new points
+    this._rows = new Set(); // rows that are erased or chosen
+    this._moved = new Map(); // rows, and where they were drawn to
     this.plane.svg.setPointerCapture(event.pointerId);
     this.go(event);
   }
 
   go(event) {
     const at = pixelOf(this.plane.c, event);
-    if (this.tool === "select") {
+    if (this._tool === "select") {
       this._select(at);
       return;
     }
-    if (this.last && this._far(at, this.last) < APART) return;
-    this.last = at;
-    if (this.tool === "erase") this._erase(at);
-    else if (this.tool === "magnet") this._attract(at);
+    if (this._last && this._far(at, this._last) < APART) return;
+    this._last = at;
+    if (this._tool === "erase") this._erase(at);
+    else if (this._tool === "magnet") this._attract(at);
     else this._spray(at);
   }
 
   end() {
     const { editing } = this.lab;
-    if (this.tool === "spray") editing.addMany(this.added);
-    else if (this.tool === "erase") editing.removeMany(this.rows);
-    else if (this.tool === "select") {
-      editing.choose(this.rows);
-      const [first] = this.rows;
+    if (this._tool === "spray") editing.addMany(this._added);
+    else if (this._tool === "erase") editing.removeMany(this._rows);
+    else if (this._tool === "select") {
+      editing.choose(this._rows);
+      const [first] = this._rows;
       this.plane.marks[first]?.focus({ preventScroll: true });
-    } else if (this.moved.size) {
+    } else if (this._moved.size) {
       editing.keep();
       editing.move(
-        [...this.moved].map(([i, at]) => [i, this.pointer.snapped(at)]),
+        [...this._moved].map(([i, at]) => [i, this.pointer.snapped(at)]),
         false,
       );
     }
@@ -61,19 +61,19 @@ export class Stroke {
   }
 
   _select([x, y]) {
-    const [x0, x1] = [this.from[0], x].sort((p, q) => p - q);
-    const [y0, y1] = [this.from[1], y].sort((p, q) => p - q);
-    this.box ??= make(this.plane.c.over, "rect", { class: "choice" });
+    const [x0, x1] = [this._from[0], x].sort((p, q) => p - q);
+    const [y0, y1] = [this._from[1], y].sort((p, q) => p - q);
+    this._box ??= make(this.plane.c.over, "rect", { class: "choice" });
     const size = { x: x0, y: y0, width: x1 - x0, height: y1 - y0 };
-    for (const [name, value] of Object.entries(size)) this.box.setAttribute(name, value);
+    for (const [name, value] of Object.entries(size)) this._box.setAttribute(name, value);
     const inside = ([u, v]) => u >= x0 && u <= x1 && v >= y0 && v <= y1;
-    this.rows = new Set(this._pixels().flatMap((p, i) => (inside(p) ? [i] : [])));
+    this._rows = new Set(this._pixels().flatMap((p, i) => (inside(p) ? [i] : [])));
   }
 
   _erase(at) {
     this._pixels().forEach((p, i) => {
       if (this._far(p, at) >= this.lab.tools.brushSize) return;
-      this.rows.add(i);
+      this._rows.add(i);
       this.plane.marks[i].setAttribute("visibility", "hidden");
     });
   }
@@ -82,7 +82,7 @@ export class Stroke {
     this._pixels().forEach((p, i) => {
       if (this._far(p, at) > REACH * this.lab.tools.brushSize) return;
       const to = this.plane.c.back(...p.map((v, j) => v + PULL * (at[j] - v)));
-      this.moved.set(i, to);
+      this._moved.set(i, to);
       this.plane.place(i, to);
     });
   }
@@ -97,7 +97,7 @@ export class Stroke {
     const f = c.frame;
     if (u < f.x || u > f.x + f.width || v < f.y || v > f.y + f.height) return;
     const at = this.pointer.snapped(c.back(u, v));
-    this.added.push(at);
+    this._added.push(at);
     const d = marker(klass, ...this.plane.pixel(at), size);
     make(c.over, "path", { d, class: "mark", style: colour(klass) });
   }

@@ -16,14 +16,14 @@ export class Controls {
   constructor(lab) {
     this.lab = lab;
     this.node = el("section", { class: "settings", "data-part": "settings", "aria-label": "Settings" });
-    this.flags = el("input", {
+    this._flags = el("input", {
       type: "text",
       "aria-label": "options as for svm-train",
       spellcheck: "false",
       onchange: (e) => this.setFlags(e.target.value),
     });
     const title = el("span", {}, "svm-train");
-    this._flagged = el("label", { class: "setting flags", title: FLAGS }, title, this.flags);
+    this._flagged = el("label", { class: "setting flags", title: FLAGS }, title, this._flags);
     this._shown = ""; // what the controls were made for
   }
 
@@ -132,7 +132,7 @@ export class Controls {
   // Settings that the chosen kernel does not have are not shown.
   _fit() {
     const { method, settings } = this.lab.state;
-    if (document.activeElement !== this.flags) this.flags.value = flagsOf(method, settings);
+    if (document.activeElement !== this._flags) this._flags.value = flagsOf(method, settings);
     const kernel = settings.kernel ?? "rbf";
     const without =
       kernel === "poly" ? [] : kernel === "linear" ? ["degree", "coef0", "gamma"] : ["degree", "coef0"];

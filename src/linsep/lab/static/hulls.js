@@ -16,7 +16,7 @@ export class Hulls extends Picture {
 
   constructor(view) {
     super(view);
-    this.reflected = new ReflectedHull(view);
+    this._reflected = new ReflectedHull(view);
   }
 
   // Whether the method moves a point in the hull of the reflected rows.
@@ -29,7 +29,7 @@ export class Hulls extends Picture {
     const { lab, view } = this;
     if (lab.method.key === "kozinec" && boundsNow(lab).upper !== null)
       view.more.append(boundsBar(lab, view.width));
-    if (this._isReflected) this.reflected.draw();
+    if (this._isReflected) this._reflected.draw();
     else this._draw();
   }
 

@@ -29,7 +29,7 @@ export class Lift extends Picture {
     const slider = el("input", {
       ...{ type: "range", min: 0, max: 1, step: 0.02, value: 1 },
       "aria-label": "height: from the plane to space",
-      oninput: () => this.space?.raise(Number(slider.value)),
+      oninput: () => this._space?.raise(Number(slider.value)),
     });
     this.view.tools.append(el("label", {}, "flat ", slider, " space"));
   }
@@ -67,8 +67,8 @@ export class Lift extends Picture {
     const surface = run.lifted && d === 2 ? questions.surface() : null;
     const plane = run.planes === 1 && !tail ? moment.functions()[0] : null;
     const names = run.features.slice(0, 3);
-    this.space ??= new Space(svg);
-    this.space.show({
+    this._space ??= new Space(svg);
+    this._space.show({
       width,
       height,
       names,

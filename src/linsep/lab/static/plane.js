@@ -17,7 +17,7 @@ export class DataPlane {
     this.points = []; // places of the rows in the picture
     this.marks = [];
     this.focus = -1;
-    this.showHulls = false;
+    this._showHulls = false;
     this._layout = "";
     this._build(host, tools);
     this.ground = new Ground(lab);
@@ -82,7 +82,7 @@ export class DataPlane {
   }
 
   toggleHulls() {
-    this.showHulls = !this.showHulls;
+    this._showHulls = !this._showHulls;
     this.lab.redraw();
   }
 
@@ -129,7 +129,7 @@ export class DataPlane {
     this._layOut();
     const n = this.points.length;
     this.size = n > 600 ? 3 : n > 120 ? 4.4 : 6.5;
-    this.ground.draw(this.c, this.points, this.showHulls);
+    this.ground.draw(this.c, this.points, this._showHulls);
     this._drawPoints();
     this._drawHeld();
     this._drawRings();

@@ -18,24 +18,26 @@ export class Playback {
     this.phase = PHASE.correct;
     this.playing = null; // the timer of the next picture
     this.keepEnd = false; // whether the last step was chosen: that of the next run is, too
-    this.dueStep = null; // a step that the run at hand does not have yet
+    this._dueStep = null; // a step that the run at hand does not have yet
     this._build();
   }
 
   _build() {
     const { lab } = this;
-    this.first = button("|‹", "First step (Home)", () => this.seek(0));
-    this.before = button("‹", "Step back (←)", () => this.back());
-    this.after = button("›", "Step (→)", () => this.next());
-    this.last = button("›|", "Last step (End)", () => this.toEnd());
-    const pass = button("pass ›", "One pass over all rows (shift →)", () => this.pass());
-    this.playButton = button("Play", "Play or pause (space)", () => this.play(), { class: "play" });
+    this._buttons = {
+      first: button("|‹", "First step (Home)", () => this.seek(0)),
+      back: button("‹", "Step back (←)", () => this.back()),
+      play: button("Play", "Play or pause (space)", () => this.play(), { class: "play" }),
+      next: button("›", "Step (→)", () => this.next()),
+      last: button("›|", "Last step (End)", () => this.toEnd()),
+      pass: button("pass ›", "One pass over all rows (shift →)", () => this.pass()),
+    };
     this.slider = el("input", {
       ...{ type: "range", min: 0, max: 0, value: 0, step: 1, "aria-label": "Step" },
       oninput: (e) => this.seek(Number(e.target.value)),
     });
-    this.place = el("output", { class: "step-text" });
-    this.speed = chooser("Speed", SPEEDS, "500", () => {});
+    this._place = el("output", { class: "step-text" });
+    this._speed = chooser("Speed", SPEEDS, "500", () => {});
     this.visits = el("input", {
       type: "checkbox",
       onchange: (e) => {
@@ -54,8 +56,10 @@ export class Playback {
     this.node = el(
       "div",
       { class: "transport", role: "group", "aria-label": "Playback", "data-part": "transport" },
-      ...[this.first, this.before, this.playButton, this.after, this.last, pass, this.slider, this.place],
-      el("label", {}, word("Speed "), this.speed),
+      ...Object.values(this._buttons),
+      this.slider,
+      this._place,
+      el("label", {}, word("Speed "), this._speed),
       el("label", { title: "Looks that change nothing are steps too (V)" }, this.visits, " visits"),
       el("label", { title: "Select, test, correct (P)" }, this.sub, " sub-steps"),
     );
@@ -82,7 +86,7 @@ export class Playback {
   meet(run, stick, passing) {
     const { state, method } = this.lab;
     if (!run) {
-      this.dueStep = null;
+      this._dueStep = null;
       return;
     }
     if (state.opens && !passing) {
@@ -92,9 +96,9 @@ export class Playback {
       }
       state.opens = false;
     }
-    if (this.dueStep !== null && !passing) {
-      state.step = this.dueStep;
-      this.dueStep = null;
+    if (this._dueStep !== null && !passing) {
+      state.step = this._dueStep;
+      this._dueStep = null;
       this.keepEnd = state.step >= this._last;
     }
     if (stick) state.step = this._last;
@@ -103,7 +107,7 @@ export class Playback {
 
   // The run that is asked for next is shown at this step.
   expect(step) {
-    this.dueStep = step;
+    this._dueStep = step;
     this.lab.state.opens = false;
   }
 
@@ -148,7 +152,7 @@ export class Playback {
     if (!run) return;
     if (run.open && state.most < MOST_STEPS) {
       state.most = MOST_STEPS;
-      this.dueStep = MOST_STEPS;
+      this._dueStep = MOST_STEPS;
       questions.askRun();
     } else this._go(this._last);
   }
@@ -181,9 +185,9 @@ export class Playback {
 
   // Behind the last step of a run that was cut: a longer one is asked for.
   _longer(t) {
-    if (this.dueStep !== null) return;
+    if (this._dueStep !== null) return;
     this.lab.state.most = Math.min(MOST_STEPS, 4 * this.lab.state.most);
-    this.dueStep = t;
+    this._dueStep = t;
     this.keepEnd = false;
     this.lab.questions.askRun();
   }
@@ -201,7 +205,7 @@ export class Playback {
   _tick() {
     const { run, state } = this.lab;
     if (!run || (this._ended && this.phase === PHASE.correct)) return this.halt();
-    const speed = Number(this.speed.value);
+    const speed = Number(this._speed.value);
     const total = run.update.length;
     if (speed === 0) this._go(Math.min(total - 1, state.step + Math.max(1, Math.round(total / 250))));
     else this._forward();
@@ -216,8 +220,8 @@ export class Playback {
 
   _plays(yes) {
     this.lab.words.hush(yes);
-    this.playButton.textContent = yes ? "Pause" : "Play";
-    this.playButton.setAttribute("aria-pressed", String(yes));
+    this._buttons.play.textContent = yes ? "Pause" : "Play";
+    this._buttons.play.setAttribute("aria-pressed", String(yes));
   }
 
   // -- the bar --------------------------------------------------------------------------------
@@ -235,12 +239,12 @@ export class Playback {
     this.slider.value = t;
     const words = run ? `${names.step()}, ${moment.errors().length} rows wrong` : "no run";
     this.slider.setAttribute("aria-valuetext", words);
-    this.place.textContent = run ? `${t} / ${last}${run.open ? "+" : ""}` : "–";
+    this._place.textContent = run ? `${t} / ${last}${run.open ? "+" : ""}` : "–";
     const ended = t >= last && !run?.open;
-    const off = (control, yes) => control.setAttribute("aria-disabled", String(yes));
-    off(this.first, t === 0);
-    off(this.before, t === 0 && this.phase === PHASE.correct);
-    off(this.after, ended);
-    off(this.last, ended);
+    const off = (name, yes) => this._buttons[name].setAttribute("aria-disabled", String(yes));
+    off("first", t === 0);
+    off("back", t === 0 && this.phase === PHASE.correct);
+    off("next", ended);
+    off("last", ended);
   }
 }

@@ -9,10 +9,10 @@ export class PointTable {
   constructor(lab, host) {
     this.lab = lab;
     this.host = host;
-    this.table = el("table", { class: "points" }, el("caption", {}, "Points"), el("thead"), el("tbody"));
-    this.more = el("p", { class: "quiet" });
+    this._table = el("table", { class: "points" }, el("caption", {}, "Points"), el("thead"), el("tbody"));
+    this._more = el("p", { class: "quiet" });
     const scroll = { class: "scroll", tabindex: "0", role: "region", "aria-label": "Points as a table" };
-    host.append(el("div", scroll, this.table), this.more);
+    host.append(el("div", scroll, this._table), this._more);
     host.addEventListener("toggle", () => this.draw());
     this._shape = "";
   }
@@ -31,7 +31,7 @@ export class PointTable {
     const { X, y } = state.table;
     const values = moment.values();
     const wrong = new Set(moment.errors());
-    this.rows.forEach(({ inputs, label, value, note }, i) => {
+    this._rows.forEach(({ inputs, label, value, note }, i) => {
       inputs.forEach((input, j) => {
         if (input !== document.activeElement) input.value = X[i][j];
       });
@@ -59,11 +59,11 @@ export class PointTable {
     const seen = ["row", ...table.features.slice(0, d), "class", "value"];
     const unseen = ["note", "remove"].map((name) => el("span", { class: "unseen" }, name));
     const heads = [...seen, ...unseen].map((head) => el("th", { scope: "col" }, head));
-    this.table.tHead.replaceChildren(el("tr", {}, heads));
-    this.rows = table.X.slice(0, MOST_SHOWN).map((x, i) => this._row(x.slice(0, d), i));
-    this.table.tBodies[0].replaceChildren(...this.rows.map(({ node }) => node));
+    this._table.tHead.replaceChildren(el("tr", {}, heads));
+    this._rows = table.X.slice(0, MOST_SHOWN).map((x, i) => this._row(x.slice(0, d), i));
+    this._table.tBodies[0].replaceChildren(...this._rows.map(({ node }) => node));
     const more = `The first ${MOST_SHOWN} of ${table.X.length} rows.`;
-    this.more.textContent = table.X.length > MOST_SHOWN ? more : "";
+    this._more.textContent = table.X.length > MOST_SHOWN ? more : "";
   }
 
   // The cells of row i that are filled, and the row that holds them.

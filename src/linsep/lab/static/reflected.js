@@ -82,8 +82,8 @@ class VectorPicture extends Picture {
     const arrows = a ? [{ from: [0, 0, 0], to: a, kind: "normal", text: "a" }] : [];
     if (hull?.before && row >= 0)
       arrows.push({ from: hull.before, to: rows[row], kind: "before", text: "z" });
-    this.space ??= new Space(svg);
-    this.space.show({
+    this._space ??= new Space(svg);
+    this._space.show({
       width,
       height,
       names: this._names(reflected),
@@ -115,12 +115,12 @@ export class Reflected extends VectorPicture {
 
   constructor(view) {
     super(view);
-    this.turn = 1; // from the rows as they are, 0, to reflected ones
+    this._turn = 1; // from the rows as they are, 0, to reflected ones
     const slider = el("input", {
       ...{ type: "range", min: 0, max: 1, step: 0.05, value: 1 },
       "aria-label": "from the rows as they are to reflected ones",
       oninput: () => {
-        this.turn = Number(slider.value);
+        this._turn = Number(slider.value);
         this.lab.redraw();
       },
     });
@@ -128,12 +128,12 @@ export class Reflected extends VectorPicture {
   }
 
   rows() {
-    return this.augmented(this.turn);
+    return this.augmented(this._turn);
   }
 
   draw() {
     const { moment } = this.lab;
-    const reflected = this.turn > 0.5;
+    const reflected = this._turn > 0.5;
     this._tell(reflected);
     const rows = this.rows();
     const reach = 0.6 * Math.max(...rows.map((z) => Math.hypot(...z)));

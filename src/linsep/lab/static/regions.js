@@ -34,19 +34,19 @@ export class Regions extends Picture {
     const { lab } = this;
     const duels = lab.method.key === "one-vs-one"; // without them there are no votes
     const options = RULES.filter(([rule]) => duels || rule !== "votes");
-    this.rules = options.map(([rule]) => rule);
-    this.menu = chooser("rule of decision", options, lab.state.scheme, (rule) => {
+    this._rules = options.map(([rule]) => rule);
+    this._menu = chooser("rule of decision", options, lab.state.scheme, (rule) => {
       lab.state.scheme = rule;
       lab.redraw();
     });
-    view.tools.append(el("span", {}, "rule "), this.menu);
+    view.tools.append(el("span", {}, "rule "), this._menu);
   }
 
   draw() {
     const { lab } = this;
     const { state, run, frame } = lab;
-    if (!this.rules.includes(state.scheme)) state.scheme = "";
-    this.menu.value = state.scheme;
+    if (!this._rules.includes(state.scheme)) state.scheme = "";
+    this._menu.value = state.scheme;
     const zones = lab.questions.zones();
     const lines = zones?.lines ?? [];
     const points = state.table.X.map((x) => frame.project(x));

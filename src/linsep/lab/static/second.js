@@ -24,12 +24,12 @@ const PICTURES = {
 export class SecondView {
   constructor(lab, host) {
     this.lab = lab;
-    this.tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Second picture" });
+    this._tabs = el("div", { class: "tabs", role: "tablist", "aria-label": "Second picture" });
     this.tools = el("div", { class: "tools" });
-    this.body = el("div", { class: "second-body", role: "tabpanel" });
-    this.note = el("p", { class: "quiet" });
+    this._body = el("div", { class: "second-body", role: "tabpanel" });
+    this._note = el("p", { class: "quiet" });
     this.more = el("div", { class: "more" });
-    host.append(this.tabs, this.tools, this.body, this.more, this.note);
+    host.append(this._tabs, this.tools, this._body, this.more, this._note);
     this.picture = null;
     this._key = "";
   }
@@ -63,7 +63,7 @@ export class SecondView {
   // -- drawing --------------------------------------------------------------------------------
 
   measure() {
-    this.room = this.body.clientWidth;
+    this.room = this._body.clientWidth;
   }
 
   draw() {
@@ -78,7 +78,7 @@ export class SecondView {
     this.width = Math.max(260, Math.min(900, Math.round(this.room)));
     this.height = Math.round(Math.min(0.78 * this.width, Math.max(300, 0.62 * innerHeight)));
     this._setUp();
-    this.note.textContent = "";
+    this._note.textContent = "";
     this.more.replaceChildren();
     this.picture.draw();
   }
@@ -97,19 +97,19 @@ export class SecondView {
     this._key = key;
     this.tools.replaceChildren();
     this.svg = make(null, "svg", { role: "img", class: `second ${this.name}` });
-    this.body.replaceChildren(this.svg);
-    this.body.setAttribute("aria-label", this._kind.title);
+    this._body.replaceChildren(this.svg);
+    this._body.setAttribute("aria-label", this._kind.title);
     this.picture = new this._kind(this);
   }
 
   // What a picture says below itself, and to those who cannot see it.
   tell(note, label) {
-    this.note.textContent = note;
+    this._note.textContent = note;
     this.svg.setAttribute("aria-label", label);
   }
 
   _clear() {
-    for (const part of [this.body, this.more, this.tools, this.note]) part.replaceChildren();
+    for (const part of [this._body, this.more, this.tools, this._note]) part.replaceChildren();
     this.picture = null;
   }
 
@@ -120,9 +120,9 @@ export class SecondView {
     const key = offered.join() + this.name + !!lab.run.lifted;
     if (key === this._tabsKey) return;
     this._tabsKey = key;
-    const held = this.tabs.contains(document.activeElement);
-    this.tabs.replaceChildren(...offered.map((name) => this._tab(name, offered)));
-    if (held) this.tabs.querySelector('[aria-selected="true"]').focus();
+    const held = this._tabs.contains(document.activeElement);
+    this._tabs.replaceChildren(...offered.map((name) => this._tab(name, offered)));
+    if (held) this._tabs.querySelector('[aria-selected="true"]').focus();
   }
 
   _tab(name, offered) {

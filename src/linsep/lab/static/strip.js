@@ -15,19 +15,19 @@ const asSentence = (text) => `${text[0].toUpperCase()}${text.slice(1).replace(/\
 export class Strip {
   constructor(lab) {
     this.lab = lab;
-    this.icon = el("span", { class: "verdict-icon", "aria-hidden": "true" });
-    this.classes = el("strong", { class: "verdict-text" });
-    this.fit = el("span", { class: "fit-text" });
-    this.verifyButton = button("Verify", "Check the proof again in exact arithmetic (C)", () =>
+    this._icon = el("span", { class: "verdict-icon", "aria-hidden": "true" });
+    this._classes = el("strong", { class: "verdict-text" });
+    this._fit = el("span", { class: "fit-text" });
+    this._verifyButton = button("Verify", "Check the proof again in exact arithmetic (C)", () =>
       this.verify(),
     );
-    this.whyButton = button("Why", "The proof and the fit in full (W)", () => this.why());
+    this._whyButton = button("Why", "The proof and the fit in full (W)", () => this.why());
     this.node = el(
       "section",
       { class: "verdict", "aria-label": "Certificate", "data-part": "verdict" },
-      this.icon,
-      el("div", { class: "verdict-words", role: "status" }, this.classes, " ", this.fit),
-      el("div", { class: "group" }, this.verifyButton, this.whyButton),
+      this._icon,
+      el("div", { class: "verdict-words", role: "status" }, this._classes, " ", this._fit),
+      el("div", { class: "group" }, this._verifyButton, this._whyButton),
     );
   }
 
@@ -36,10 +36,10 @@ export class Strip {
     const verdict = this._current();
     const kind = !run ? "none" : !verdict ? "wait" : kindOf(verdict);
     this.node.dataset.kind = kind;
-    this.icon.textContent = ICONS[kind];
-    this.classes.textContent = this._ofClasses(verdict);
-    this.fit.textContent = this._ofFit(verdict);
-    this.verifyButton.disabled = this.whyButton.disabled = !verdict || verdict.error;
+    this._icon.textContent = ICONS[kind];
+    this._classes.textContent = this._ofClasses(verdict);
+    this._fit.textContent = this._ofFit(verdict);
+    this._verifyButton.disabled = this._whyButton.disabled = !verdict || verdict.error;
   }
 
   // The verdict, where it is about what is seen: not while another run is waited for.

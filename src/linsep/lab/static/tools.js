@@ -28,36 +28,36 @@ export class Tools {
   _build() {
     const { editing } = this.lab;
     this.chips = el("div", { class: "chips", role: "radiogroup", "aria-label": "Class of new points" });
-    this.addClass = button("+", "One more class", () => editing.addClass(), { class: "small" });
+    this._addClass = button("+", "One more class", () => editing.addClass(), { class: "small" });
     const remove = "Remove the point in focus (Delete)";
-    this.remove = button("⌫", remove, () => editing.removeSelected(), { disabled: true });
-    this.pointerMenu = chooser("Pointer", POINTERS, "point", (kind) => this.setPointer(kind), {
+    this._remove = button("⌫", remove, () => editing.removeSelected(), { disabled: true });
+    this._pointerMenu = chooser("Pointer", POINTERS, "point", (kind) => this.setPointer(kind), {
       title: "What the pointer does (B)",
       class: "pointer",
     });
     const size = { type: "range", min: 8, max: 60, step: 4, value: 16, "aria-label": "size of the brush" };
-    this.brush = el("input", size);
-    this.brushBox = el("label", { class: "setting", hidden: true }, el("span", {}, "size"), this.brush);
-    this.undo = button("↶", "Undo (Z)", () => editing.undo());
-    this.redo = button("↷", "Redo (shift Z)", () => editing.redo());
+    this._brush = el("input", size);
+    this._brushBox = el("label", { class: "setting", hidden: true }, el("span", {}, "size"), this._brush);
+    this._undo = button("↶", "Undo (Z)", () => editing.undo());
+    this._redo = button("↷", "Redo (shift Z)", () => editing.redo());
     const jitter = button("Jitter", "Move all points a little", () => editing.jitter());
-    this.shares = SHARES.map(({ name, text, most }) => this._share(name, text, most));
+    this._shares = SHARES.map(({ name, text, most }) => this._share(name, text, most));
     const shares = SHARES.map(({ text, title }, k) =>
-      el("label", { class: "setting", title }, el("span", {}, text), this.shares[k]),
+      el("label", { class: "setting", title }, el("span", {}, text), this._shares[k]),
     );
-    this.projection = el("span", { class: "projection" });
+    this._projection = el("span", { class: "projection" });
     this.node = el(
       "div",
       { class: "tools" },
       this.chips,
-      this.addClass,
+      this._addClass,
       el(
         "span",
         { class: "group", "data-part": "edit" },
-        ...[this.remove, this.pointerMenu, this.brushBox, jitter, this.undo, this.redo],
+        ...[this._remove, this._pointerMenu, this._brushBox, jitter, this._undo, this._redo],
       ),
       el("span", { class: "group", "data-part": "rows" }, shares),
-      this.projection,
+      this._projection,
     );
   }
 
@@ -71,7 +71,7 @@ export class Tools {
   }
 
   get brushSize() {
-    return Number(this.brush.value);
+    return Number(this._brush.value);
   }
 
   // -- the pointer ----------------------------------------------------------------------------
@@ -92,9 +92,9 @@ export class Tools {
   // The pointer is this one, and nothing else changes.
   showPointer(kind) {
     this.pointer = kind;
-    this.pointerMenu.value = kind;
+    this._pointerMenu.value = kind;
     this.lab.plane.svg.classList.toggle("brush", BRUSHES.includes(kind) || kind === "select");
-    this.brushBox.hidden = !BRUSHES.includes(kind);
+    this._brushBox.hidden = !BRUSHES.includes(kind);
   }
 
   _beginPicking() {
@@ -113,7 +113,7 @@ export class Tools {
   // -- what is shown --------------------------------------------------------------------------
 
   refresh() {
-    this.shares.forEach((slider, k) => {
+    this._shares.forEach((slider, k) => {
       const share = this.lab.state[SHARES[k].name];
       slider.value = share;
       slider.setAttribute("aria-valuetext", `${Math.round(100 * share)} %`);
@@ -123,10 +123,10 @@ export class Tools {
   draw() {
     const { editing, plane } = this.lab;
     this._chips();
-    this.addClass.disabled = !editing.canAddClass;
-    this.remove.disabled = !editing.chosen.size && plane.focus < 0;
-    this.undo.disabled = !editing.canUndo;
-    this.redo.disabled = !editing.canRedo;
+    this._addClass.disabled = !editing.canAddClass;
+    this._remove.disabled = !editing.chosen.size && plane.focus < 0;
+    this._undo.disabled = !editing.canUndo;
+    this._redo.disabled = !editing.canRedo;
   }
 
   _chips() {
@@ -173,7 +173,7 @@ export class Tools {
     const key = `${d}|${state.proj}|${!!run?.basis}`;
     if (key === this._projectionKey) return;
     this._projectionKey = key;
-    refill(this.projection, ...(d > 2 ? this._projectionMenus() : []));
+    refill(this._projection, ...(d > 2 ? this._projectionMenus() : []));
   }
 
   _projectionMenus() {

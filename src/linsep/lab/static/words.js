@@ -10,25 +10,34 @@ const capital = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 export class Words {
   constructor(lab, host) {
     this.lab = lab;
-    this.name = el("h2", { class: "step-name" });
-    this.rule = el("p", { class: "rule" });
-    this.why = el("p", { class: "why", "aria-live": "polite", "aria-atomic": "true" });
-    this.phases = el("ol", { class: "phases", "aria-label": "Sub-steps" });
-    this.message = el("p", { class: "message" });
-    this.table = el("table", { class: "weights" }, el("caption", {}, "Weights"), el("tbody"));
-    this.wrong = el("p", { class: "quiet" });
-    this.held = el("p", { class: "quiet held-out" });
-    host.append(this.name, this.rule, this.phases, this.why, this.message, this.table, this.wrong, this.held);
+    this._name = el("h2", { class: "step-name" });
+    this._rule = el("p", { class: "rule" });
+    this._why = el("p", { class: "why", "aria-live": "polite", "aria-atomic": "true" });
+    this._phases = el("ol", { class: "phases", "aria-label": "Sub-steps" });
+    this._message = el("p", { class: "message" });
+    this._table = el("table", { class: "weights" }, el("caption", {}, "Weights"), el("tbody"));
+    this._wrong = el("p", { class: "quiet" });
+    this._held = el("p", { class: "quiet held-out" });
+    host.append(
+      this._name,
+      this._rule,
+      this._phases,
+      this._why,
+      this._message,
+      this._table,
+      this._wrong,
+      this._held,
+    );
   }
 
   // While a run plays by itself its sentences are not read out.
   hush(yes) {
-    this.why.setAttribute("aria-live", yes ? "off" : "polite");
+    this._why.setAttribute("aria-live", yes ? "off" : "polite");
   }
 
   draw() {
     const { run, method } = this.lab;
-    this.rule.textContent = method.rule ?? "";
+    this._rule.textContent = method.rule ?? "";
     this._tellHeld();
     this._showPhases();
     if (run) this._tellStep();
@@ -37,48 +46,48 @@ export class Words {
 
   _tellNone() {
     const { error } = this.lab;
-    this.name.textContent = error ? "No run" : "…";
-    this.why.textContent = error;
-    this.message.textContent = "";
-    this.wrong.textContent = "";
-    this.table.tBodies[0].replaceChildren();
+    this._name.textContent = error ? "No run" : "…";
+    this._why.textContent = error;
+    this._message.textContent = "";
+    this._wrong.textContent = "";
+    this._table.tBodies[0].replaceChildren();
   }
 
   _tellStep() {
     const { run, names, moment, state } = this.lab;
-    this.name.textContent = names.step();
-    this.why.textContent = names.told();
+    this._name.textContent = names.step();
+    this._why.textContent = names.told();
     const last = moment.atEnd && run.message !== names.sentence(state.step);
-    this.message.textContent = last ? `${capital(run.message)}.` : "";
-    this.message.classList.toggle("good", last && run.ok && !run.open);
+    this._message.textContent = last ? `${capital(run.message)}.` : "";
+    this._message.classList.toggle("good", last && run.ok && !run.open);
     this._listWeights();
     const wrong = moment.errors();
     const listed = wrong.slice(0, MOST_NAMED).map((i) => names.row(i));
     const more = wrong.length > MOST_NAMED ? ` and ${wrong.length - MOST_NAMED} more` : "";
     const told = `Wrong side: ${listed.join(", ")}${more}.`;
-    this.wrong.textContent = wrong.length ? told : "Every row is on its own side.";
+    this._wrong.textContent = wrong.length ? told : "Every row is on its own side.";
   }
 
   _tellHeld() {
     const { questions, moment, state } = this.lab;
     const wrong = questions.held()?.errors[moment.index];
     if (!wrong) {
-      this.held.textContent = "";
+      this._held.textContent = "";
       return;
     }
     const { X, rows } = state.held;
     const listed = wrong.slice(0, MOST_NAMED).map((i) => rows[i]);
     const more = wrong.length > MOST_NAMED ? ", …" : "";
     const which = wrong.length ? `: ${listed.join(", ")}${more}` : "";
-    this.held.textContent = `Held out: ${wrong.length} of ${X.length} rows on the wrong side${which}.`;
+    this._held.textContent = `Held out: ${wrong.length} of ${X.length} rows on the wrong side${which}.`;
   }
 
   _showPhases() {
     const { run, state, playback } = this.lab;
-    this.phases.hidden = !state.sub || !run || run.row[state.step] < 0;
-    if (this.phases.hidden) return;
+    this._phases.hidden = !state.sub || !run || run.row[state.step] < 0;
+    if (this._phases.hidden) return;
     const phase = (word, k) => el("li", { "aria-current": k === playback.phase ? "step" : null }, word);
-    this.phases.replaceChildren(...["select", "test", "correct"].map(phase));
+    this._phases.replaceChildren(...["select", "test", "correct"].map(phase));
   }
 
   // Weights, those that this step moved marked, and what else the method tells.
@@ -94,9 +103,9 @@ export class Words {
     });
     const more = `… ${all.length - MOST_WEIGHTS} more`;
     if (all.length > MOST_WEIGHTS) rows.push(el("tr", {}, el("th", { scope: "row" }, more), el("td")));
-    this.table.hidden = !all.length;
-    this.table.caption.textContent = this._caption();
-    this.table.tBodies[0].replaceChildren(...rows, ...this._facts());
+    this._table.hidden = !all.length;
+    this._table.caption.textContent = this._caption();
+    this._table.tBodies[0].replaceChildren(...rows, ...this._facts());
   }
 
   _caption() {
