@@ -9,6 +9,7 @@ const { beside, hullOf, levels, lineInBox, ratio, rounded, turned, unpacked } = 
 const { contour } = await import(new URL("../../display/static/field.js", home));
 const { chosenOf, freshState, nextLabel, taskOf, Undo } = await import(new URL("state.js", home));
 const { decodeState, encodeState, markOf } = await import(new URL("link.js", home));
+const { frameOf } = await import(new URL("frame.js", home));
 const { withRows } = await import(new URL("shares.js", home));
 const { flagsOf, readFlags } = await import(new URL("flags.js", home));
 const { placed, wrapped } = await import(new URL("snapshot.js", home));
@@ -263,6 +264,28 @@ test("addresses that are broken are told and change nothing", () => {
   assert.equal(state.table, null);
   assert.equal(state.step, 0);
   assert.equal(notes.length, 2);
+});
+
+test("a frame shows rows where they lie, and moves them in what it shows alone", () => {
+  const X = [1, 5, 2, 8].map((v, i) => [v, i, v * i, 7]);
+  const table = { features: ["a", "b", "c", "d"], X };
+  const pair = frameOf(table, "2,0", null);
+  assert.deepEqual(pair.names, ["c", "a"]);
+  assert.deepEqual(pair.project(X[2]), [4, 2]);
+  assert.deepEqual(pair.moved(X[2], [-1, 3]), [3, 2, -1, 7]);
+  const axes = [0.6, 0.8].map((v, k) => [v, (k ? -1 : 1) * (1.4 - v), 0, 0]); // (0.6, 0.8), (0.8, -0.6)
+  const slanted = frameOf(table, "", { mean: [4, 1.5, 8, 7], axes });
+  const [u, v] = slanted.project(X[1]);
+  const moved = slanted.moved(X[1], [u + 1, v - 2]);
+  assert.deepEqual(moved.slice(2), X[1].slice(2));
+  for (const [k, to] of slanted.project(moved).entries()) assert.ok(Math.abs(to - [u + 1, v - 2][k]) < 1e-12);
+  const { w, b } = slanted.cut([1, 2, 3, 4], -5); // the same value, where the rows lie in the picture
+  const x = slanted.unproject([0.3, -0.7]);
+  const value = x[0] + 2 * x[1] + 3 * x[2] + 4 * x[3] - 5;
+  assert.ok(Math.abs(w[0] * 0.3 - w[1] * 0.7 + b - value) < 1e-12);
+  const line = frameOf({ features: ["a"], X: [[1], [2]] }, "", null);
+  assert.deepEqual([line.flat, line.project([2]), line.unproject([3, 9])], [true, [2, 0], [3]]);
+  assert.notEqual(line.key, pair.key);
 });
 
 test("undo and redo walk the same way back", () => {

@@ -252,6 +252,12 @@ def test_every_module_is_listed_and_needs_those_before_it():
         assert needs <= set(MODULES[:place]), name
 
 
+def test_no_part_of_the_page_reaches_into_what_another_keeps():
+    for name in (*MODULES, "main.js", "widget.js"):
+        reached = re.findall(r"\b(?!this\b|super\b)\w+\??\._\w+", part(name))
+        assert reached == [], name
+
+
 def test_modules_have_distinct_names_so_that_they_can_be_one():
     seen = {}
     for name in (*MODULES, "main.js"):

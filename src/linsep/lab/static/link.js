@@ -139,9 +139,10 @@ export function decodeState(hash) {
   if (state.awaits) {
     const { awaits } = state;
     awaits.hash = given.toString();
+    const which = awaits.name && ` (${awaits.name})`;
     notes.push(
-      `This link was made for rows that are not in it${awaits.name && ` (${awaits.name})`}: more than 60, or of ` +
-        "many features. Open the file itself; method, settings and step then are those of the link.",
+      `This link was made for rows that are not in it${which}: more than 60, or of many features. Open ` +
+        "the file itself; method, settings and step then are those of the link.",
     );
   }
   const held = whole(given.get("held") ?? "", 0);

@@ -9,7 +9,7 @@ import { Space } from "./space.js";
 import { el } from "./widgets.js";
 
 // Numbers of a row as this space has them.
-export const dimsOf = ({ run, moment }) => run.features.length + (moment.offset ? 1 : 0);
+const dimsOf = ({ run, moment }) => run.features.length + (moment.offset ? 1 : 0);
 
 class VectorPicture extends Picture {
   static key(lab) {

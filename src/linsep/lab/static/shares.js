@@ -15,12 +15,12 @@ function random(seed) {
 // Rows moved by normal numbers, whose size is a share of the spread of each feature.
 function noisy(table, share) {
   if (!share || !table.X.length) return table;
-  const draw = random(1),
-    n = table.X.length,
-    spread = table.features.map((_, j) => {
-      const mean = table.X.reduce((s, x) => s + x[j] / n, 0);
-      return Math.sqrt(table.X.reduce((s, x) => s + (x[j] - mean) ** 2 / n, 0)) || 1;
-    });
+  const draw = random(1);
+  const n = table.X.length;
+  const spread = table.features.map((_, j) => {
+    const mean = table.X.reduce((s, x) => s + x[j] / n, 0);
+    return Math.sqrt(table.X.reduce((s, x) => s + (x[j] - mean) ** 2 / n, 0)) || 1;
+  });
   const normal = () => Math.sqrt(-2 * Math.log(1 - draw())) * Math.cos(2 * Math.PI * draw());
   return {
     ...table,
@@ -30,9 +30,9 @@ function noisy(table, share) {
 
 // A share of the rows of every class, and the others: what is learned from, and what is held out.
 function parted(table, share) {
-  const draw = random(2),
-    keys = table.y.map(() => draw()),
-    out = new Set();
+  const draw = random(2);
+  const keys = table.y.map(() => draw());
+  const out = new Set();
   for (const k of new Set(table.y)) {
     const own = table.y.flatMap((c, i) => (c === k ? [i] : [])).sort((i, j) => keys[i] - keys[j]);
     for (const i of own.slice(0, Math.min(own.length - 1, Math.round(share * own.length)))) out.add(i);
@@ -52,14 +52,9 @@ export function cutAt(table, isHeld) {
 
 // All rows of a page: those that are learned from, then those that are held out.
 export function wholeTable({ table, held }) {
-  return held
-    ? {
-        ...table,
-        X: [...table.X, ...held.X],
-        y: [...table.y, ...held.y],
-        rows: [...table.rows, ...held.rows],
-      }
-    : table;
+  if (!held) return table;
+  const both = (name) => [...table[name], ...held[name]];
+  return { ...table, X: both("X"), y: both("y"), rows: both("rows") };
 }
 
 // The rows of a page as they follow from those that were given.

@@ -64,7 +64,7 @@ export function placed(words, most) {
 
 // A picture with a title, the line of settings and a legend below: `legend` are nodes of the page
 // that hold a little picture and words.
-export function standalone(svg, title, line, legend = []) {
+function standalone(svg, title, line, legend = []) {
   const copy = styled(svg),
     words = legend.map((node) => node.textContent);
   const [, , w, h] = svg.getAttribute("viewBox").split(" ").map(Number),

@@ -37,7 +37,8 @@ export class Space {
     });
   }
 
-  // scene: { width, height, names, points: [[x, y, z]], labels, rings, mesh: {rows, size}, plane: {w, b}, curves, arrows, origin }
+  // A scene: its size, names of the axes, points with labels, rings and the row of the step, and
+  // whatever of mesh, plane, curves, arrows and hulls is seen with them.
   show(scene) {
     this.scene = scene;
     this.draw();
