@@ -39,7 +39,7 @@ export class Controls {
   setSetting(name, value) {
     const { state, playback, questions, address } = this.lab;
     this._byHand(() => (state.settings = { ...state.settings, [name]: value }));
-    playback.keepEnd = true;
+    playback.stayAtEnd(true);
     playback.showWhole();
     this._fit();
     questions.askRun();
@@ -51,7 +51,7 @@ export class Controls {
     const { state, playback, moment } = this.lab;
     const start = moment.offset ? weights : weights.slice(0, -1);
     Object.assign(state, { settings: { ...state.settings, start }, step: 0, picks: [] });
-    playback.keepEnd = false;
+    playback.stayAtEnd(false);
     this.lab.say(`Start set to ${start.map((v) => show(v)).join(", ")}.`);
     this.lab.changed();
   }

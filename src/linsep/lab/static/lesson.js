@@ -60,7 +60,7 @@ export class Lesson {
       test: slide.test ?? 0,
     });
     if (lab.state.test) Object.assign(lab.state, withRows({ ...lab.state, clean: clone(set) }));
-    lab.playback.keepEnd = false;
+    lab.playback.stayAtEnd(false);
     this.tell();
     lab.changed({ fit: true });
   }

@@ -17,7 +17,7 @@ export class Playback {
     this.lab = lab;
     this.phase = PHASE.correct;
     this.playing = null; // the timer of the next picture
-    this.keepEnd = false; // whether the last step was chosen: that of the next run is, too
+    this._keepEnd = false; // whether the last step was chosen: that of the next run is, too
     this._dueStep = null; // a step that the run at hand does not have yet
     this._build();
   }
@@ -78,7 +78,7 @@ export class Playback {
   // Whether the next run is to be shown at its end, as this one is.
   get sticks() {
     const { run, state } = this.lab;
-    return !!run && state.step === this._last && this._last > 0 && this.keepEnd;
+    return !!run && state.step === this._last && this._last > 0 && this._keepEnd;
   }
 
   // A new run: shown where its method begins, at the step that was asked for, or where the run
@@ -92,17 +92,22 @@ export class Playback {
     if (state.opens && !passing) {
       if (method.ends && !run.open) {
         state.step = this._last;
-        this.keepEnd = true;
+        this._keepEnd = true;
       }
       state.opens = false;
     }
     if (this._dueStep !== null && !passing) {
       state.step = this._dueStep;
       this._dueStep = null;
-      this.keepEnd = state.step >= this._last;
+      this._keepEnd = state.step >= this._last;
     }
     if (stick) state.step = this._last;
     state.step = Math.min(state.step, this._last);
+  }
+
+  // Whether the run that is asked for next is shown at its end, if this one is.
+  stayAtEnd(yes) {
+    this._keepEnd = yes;
   }
 
   // The run that is asked for next is shown at this step.
@@ -179,7 +184,7 @@ export class Playback {
     }
     state.step = Math.min(this._last, Math.max(0, Math.round(t)));
     this.phase = this._inParts(state.step) ? phase : PHASE.correct;
-    this.keepEnd = state.step === this._last;
+    this._keepEnd = state.step === this._last;
     this.lab.redraw();
   }
 
@@ -188,7 +193,7 @@ export class Playback {
     if (this._dueStep !== null) return;
     this.lab.state.most = Math.min(MOST_STEPS, 4 * this.lab.state.most);
     this._dueStep = t;
-    this.keepEnd = false;
+    this._keepEnd = false;
     this.lab.questions.askRun();
   }
 
