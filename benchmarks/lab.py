@@ -36,7 +36,7 @@ _FRAMES = """async ([count, act]) => {
   for (let k = 0; k < count; k++) {
     const begin = performance.now();
     go(k);
-    lab._draw();
+    lab.draw();
     times.push(performance.now() - begin);
     await frame();
   }
@@ -142,7 +142,7 @@ def walked(page: Any, served: Any) -> None:
     tools = page.context.new_cdp_session(page)
     tools.send("Performance.enable")
     act = """([from, to]) => {
-      for (let t = from; t < to; t++) { lab.state.step = t % lab.run.update.length; lab._draw(); }
+      for (let t = from; t < to; t++) { lab.state.step = t % lab.run.update.length; lab.draw(); }
     }"""
     seen = []
     for first, last in ((0, 500), (500, 10_500)):
@@ -191,8 +191,8 @@ def main() -> None:
             act = "lab.plane.points[0] = [k / 50, 0]; lab.state.table.X[0] = [k / 50, 0]"
             moves = page.evaluate(_FRAMES, [40, act])
             told(f"whole picture while a point is dragged, {n} points", moves[20], 33, "ms")
-            light = page.evaluate(_FRAMES.replace("lab._draw();", ""), [
-                40, "lab.plane._place(lab.plane.marks[0], k / 50, 0)"])  # fmt: skip
+            light = page.evaluate(_FRAMES.replace("lab.draw();", ""), [
+                40, "lab.plane.place(0, [k / 50, 0])"])  # fmt: skip
             told(f"the dragged mark alone, {n} points", light[20], 16, "ms")
             rate = dragged(page)
             told(f"a picture of a real drag, {n} points", 1000 / rate, 33, "ms")

@@ -1,4 +1,4 @@
-"""The files of the page: modules and styles as they lie in the package; nothing is built."""
+"""The files of the page: its modules, joined by text into one script, and styles as they are."""
 
 from __future__ import annotations
 
@@ -15,8 +15,14 @@ _TYPES = {
     ".svg": "image/svg+xml",
 }
 MODULES = (
-    "plot.js", "field.js", "algebra.js", "state.js", "widgets.js", "plane.js", "space.js",
-    "views.js", "curves.js", "words.js", "export.js", "lab.js",
+    "plot.js", "field.js", "algebra.js", "frame.js", "state.js", "shares.js", "link.js",
+    "flags.js", "widgets.js", "settings.js", "snapshot.js",
+    "questions.js", "playback.js", "moment.js", "names.js", "proof.js",
+    "chart.js", "ground.js", "brush.js", "pointer.js", "plane.js",
+    "space.js", "picture.js", "weights.js", "bounds.js", "reflected.js", "hulls.js", "losses.js",
+    "lift.js", "regions.js", "gram.js", "second.js", "curves.js", "words.js", "points.js",
+    "editing.js", "tools.js", "controls.js", "strip.js", "files.js", "exports.js", "lesson.js",
+    "address.js", "keys.js", "bar.js", "lab.js",
 )  # fmt: skip
 """In the order in which they need each other."""
 
@@ -31,12 +37,14 @@ def part(name: str) -> str:
 
 def files() -> dict[str, tuple[str, str]]:
     """Names of the files that a page may ask for, with their types and texts."""
-    names = [*MODULES, "main.js", "colours.css", "lab.css", "index.html"]
-    return {name: (_TYPES[name[name.rindex(".") :]], part(name)) for name in names}
+    texts = {name: part(name) for name in ("colours.css", "lab.css", "index.html")}
+    texts["page.js"] = bundle() + as_part(part("main.js"))
+    return {name: (_TYPES[name[name.rindex(".") :]], text) for name, text in texts.items()}
 
 
+@cache
 def bundle() -> str:
-    """All modules as one, for hosts that take a single one; their top-level names are distinct."""
+    """All modules as one, which comes at once; their top-level names are distinct."""
     return "\n".join(as_part(part(name)) for name in MODULES)
 
 

@@ -58,8 +58,7 @@ class Page:
 
     def settle(self):
         self.page.wait_for_function(
-            "() => window.lab && !lab.asking.busy && !lab.due && (lab.verdict || lab.error) && "
-            "Object.values(lab.slots).every((s) => !s.busy)",
+            "() => window.lab && !lab.questions.busy && !lab.due && (lab.verdict || lab.error)",
             timeout=60_000,
         )
         return self
@@ -68,7 +67,8 @@ class Page:
         return self.page.evaluate(code, *args)
 
     def go(self, hash):
-        self.js("(h) => { lab.verdict = null; lab.error = ''; location.hash = h; }", hash)
+        told = "lab.questions.verdict = null; lab.questions.error = '';"
+        self.js(f"(h) => {{ {told} location.hash = h; }}", hash)
         return self.settle()
 
     def key(self, *keys):
@@ -111,7 +111,7 @@ def test_steps_are_those_of_python(lab):
     for t in (1, 2, 3):
         page.key("ArrowRight")
         assert page.why == run[t].why
-        assert page.js("lab.rawWeights()") == [*run[t].coef.tolist(), run[t].intercept]
+        assert page.js("lab.moment.weights()") == [*run[t].coef.tolist(), run[t].intercept]
     page.key("ArrowLeft")
     assert page.why == run[2].why
     page.key("End")
@@ -125,7 +125,7 @@ def test_steps_are_those_of_python(lab):
     page.page.get_by_role("button", name="Play or pause (space)").click()
     page.page.wait_for_function("() => lab.state.step > 8")
     page.key(" ")
-    assert page.js("lab.playing") is None
+    assert page.js("lab.playback.playing") is None
 
 
 PLACE = """(p) => {
@@ -133,7 +133,7 @@ PLACE = """(p) => {
   return [r.left + c.x(p[0]) * k, r.top + c.y(p[1]) * k];
 }"""
 NUMBERS = """() => JSON.stringify(
-  [lab.state.table.X, lab.state.step, lab.rawWeights(), lab.run.why[lab.state.step]])"""
+  [lab.state.table.X, lab.state.step, lab.moment.weights(), lab.run.why[lab.state.step]])"""
 
 
 def test_points_are_added_dragged_removed_and_brought_back(lab):
@@ -179,7 +179,7 @@ def test_an_address_opens_at_the_same_step_with_the_same_numbers(lab):
     page = lab("set=two clouds that meet&m=kozinec&t=3&view=hulls")
     page.page.locator(".data-plane .mark").nth(4).focus()
     page.key("ArrowRight", "Shift+ArrowUp")
-    page.js("lab.seek(4)")
+    page.js("lab.playback.seek(4)")
     page.settle()
     page.page.wait_for_timeout(400)
     link = page.js("location.hash")
@@ -199,20 +199,20 @@ def test_an_address_opens_at_the_same_step_with_the_same_numbers(lab):
 def test_a_link_knows_rows_that_it_does_not_hold(lab):
     rows = "\n".join(f"{k % 9},{k % 7 + (k % 2) * 8},{k % 2}" for k in range(80))
     page = lab("set=mse-1")
-    page.js("text => lab.readText(text)", f"x1,x2,y\n{rows}\n")
-    page.js("lab.setMethod('kozinec')")
+    page.js("text => lab.files.readText(text)", f"x1,x2,y\n{rows}\n")
+    page.js("lab.controls.setMethod('kozinec')")
     page.settle()
-    page.js("lab.seek(3)")
+    page.js("lab.playback.seek(3)")
     page.settle()
     page.page.wait_for_timeout(400)
     link, told = page.js("location.hash"), page.js(NUMBERS)
     assert len(link) < 200  # no rows, no settings that nobody chose
     again = lab(link.removeprefix("#"))
     assert "not in it" in again.page.locator(".note").inner_text()
-    again.js("text => lab.readText(text)", f"x1,x2,y\n0,0,0\n1,1,1\n{rows}\n")
+    again.js("text => lab.files.readText(text)", f"x1,x2,y\n0,0,0\n1,1,1\n{rows}\n")
     assert "other rows" in again.page.locator(".note").inner_text()
     again = lab(link.removeprefix("#"))
-    again.js("text => lab.readText(text)", f"x1,x2,y\n{rows}\n")
+    again.js("text => lab.files.readText(text)", f"x1,x2,y\n{rows}\n")
     again.settle()
     assert "rows of the link" in again.page.locator(".note").inner_text()
     assert again.js(NUMBERS) == told
@@ -223,8 +223,11 @@ def test_a_page_for_a_set_of_the_menu_names_it(chromium):
     for given, name in (("mse-1",), "mse-1"), ((X, y), ""):
         served = linsep.lab(*given, browser=False, widget=False)
         page = Page(chromium, served)
-        assert page.js("[lab.state.set, lab.dataMenu.value]") == [name, name]
-        page.js("() => { const run = lab.run; lab.run = null; lab._verdict(); lab.run = run; }")
+        assert page.js("[lab.state.set, lab.bar.data.value]") == [name, name]
+        page.js(
+            "() => { const { run } = lab; lab.questions.run = null; lab.strip.draw(); "
+            "lab.questions.run = run; }"
+        )
         assert page.verdict == "working …"  # there are two classes: nothing has to be added
         page.close()
         served.close()
@@ -250,9 +253,9 @@ def test_rows_are_reflected_by_a_slider(lab):
         slider.fill(str(turn))
         page.settle()
         Z = np.column_stack([X, np.ones(len(X))]) * sides[:, None]
-        np.testing.assert_array_equal(page.js("lab.second._augmented(lab.second.turn)"), Z)
+        np.testing.assert_array_equal(page.js("lab.second.picture.rows()"), Z)
     assert "a·z > 0" in page.page.locator(".second-panel .quiet").inner_text()
-    assert (Z @ page.js("lab.rawWeights()") > 0).all()
+    assert (Z @ page.js("lab.moment.weights()") > 0).all()
 
 
 def test_targets_go_with_their_rows(lab):
@@ -263,7 +266,7 @@ def test_targets_go_with_their_rows(lab):
     page.settle()
     table = linsep.data.load("mse-2")
     model = linsep.LeastSquares(targets=[1, 1, 1, 10]).fit(table.X, table.y)
-    assert page.js("lab.rawWeights()") == [*model.coef_[0].tolist(), model.intercept_[0]]
+    assert page.js("lab.moment.weights()") == [*model.coef_[0].tolist(), model.intercept_[0]]
     page.page.locator(".data-plane .mark").nth(0).focus()
     page.key("Delete")
     assert page.js("lab.state.settings.targets") == [1, 1, 10] and page.js("lab.error") == ""
@@ -331,17 +334,19 @@ def test_slides_of_a_lecture_in_their_order(lab):
     page.page.get_by_role("button", name="Walk through a lecture (L)").click()
     page.page.get_by_role("button", name="Example 3.1: one batch step").click()
     page.settle()
-    np.testing.assert_allclose(page.js("lab.rawWeights()"), [1.42, 0.51, -0.5])
+    np.testing.assert_allclose(page.js("lab.moment.weights()"), [1.42, 0.51, -0.5])
     page.page.get_by_role("button", name="Next slide").click()
     page.settle()
     assert LECTURES[-1]["slides"][1]["title"] in page.page.locator(".slide").inner_text()
     assert "at the end: every row" in page.page.locator(".fit-text").inner_text()  # not of step 0
     over = [slide["title"] for slide in LECTURES[0]["slides"]].index("Overfitting")
-    page.js("k => lab.slide('000', k)", over)
+    page.js("k => lab.lesson.show('000', k)", over)
     page.settle()
-    assert page.js("[lab.errorsNow().length, lab.heldNow().errors.at(-1).length > 2]") == [0, True]
+    assert page.js(
+        "[lab.moment.errors().length, lab.questions.held().errors.at(-1).length > 2]"
+    ) == [0, True]
     for slide in ("3", "4"):  # the one rule, then the other
-        page.js("k => lab.slide('004', Number(k))", slide)
+        page.js("k => lab.lesson.show('004', Number(k))", slide)
         page.settle()
     assert page.page.get_by_label("rule of decision").input_value() == "votes"
 
@@ -355,8 +360,8 @@ def test_own_data_by_paste_and_what_is_wrong_with_it(lab):
     page.settle()
     assert page.js("lab.state.table.shown") == ["cat", "dog", "fish"]
     assert page.page.get_by_role("radio").count() == 3
-    assert page.js("lab.dataMenu.selectedOptions[0].text") == "own points"
-    page.js("lab.readText('1,2\\nx')")
+    assert page.js("lab.bar.data.selectedOptions[0].text") == "own points"
+    page.js("lab.files.readText('1,2\\nx')")
     page.page.wait_for_function(
         "() => !lab.noteBox.hidden && lab.noteBox.textContent.includes('pasted')"
     )
@@ -427,8 +432,8 @@ def test_rows_are_picked_by_hand(lab):
     page.key("Enter")
     X, y = linsep.data.load("mse-1")
     run = linsep.trace(linsep.Perceptron(), X[[2, 0]], y[[2, 0]], visits=True)
-    assert page.js("lab.rawWeights()") == [*run[2].coef.tolist(), run[2].intercept]
-    assert page.js("lab.rowNow()") == 0 and "row 0" in page.why
+    assert page.js("lab.moment.weights()") == [*run[2].coef.tolist(), run[2].intercept]
+    assert page.js("lab.moment.row()") == 0 and "row 0" in page.why
     page.page.wait_for_timeout(300)
     again = lab(page.js("location.hash").removeprefix("#"))
     assert again.js(NUMBERS) == page.js(NUMBERS)
@@ -477,7 +482,7 @@ def test_points_are_chosen_and_go_together(lab):
     mouse.move(frame["x"] + 0.4 * frame["width"], low, steps=5)
     mouse.up()
     page.settle()
-    chosen = page.js("[...lab.chosen]")
+    chosen = page.js("[...lab.editing.chosen]")
     others = np.setdiff1d(np.arange(len(X)), chosen)
     assert len(chosen) > 3 and page.page.locator(".data-plane .lit").count() == len(chosen)
     box = page.page.locator(".data-plane .mark").nth(chosen[1]).bounding_box()
@@ -490,7 +495,9 @@ def test_points_are_chosen_and_go_together(lab):
     moved = np.array(page.js("lab.state.table.X")) - X
     assert not moved[others].any() and np.ptp(moved[chosen], axis=0).max() < 0.03 and moved.any()
     page.key("2")
-    assert page.js("lab.state.table.y.filter((k, i) => lab.chosen.has(i))") == [1] * len(chosen)
+    assert page.js("lab.state.table.y.filter((k, i) => lab.editing.chosen.has(i))") == [1] * len(
+        chosen
+    )
     page.key("Enter", "Delete")  # the one in focus is taken out, and goes alone
     assert page.js("lab.state.table.X.length") == len(X) - 1
     page.key("z", "z", "z")
@@ -523,7 +530,9 @@ def test_a_place_of_the_picture_is_told(lab):
         model = kind[hash[4]].fit(X, y)
         told = float(re.search(r"f\(x\) = ([−\d.]+)", words).group(1).replace("−", "-"))
         np.testing.assert_allclose(told, model.decision_function([x])[0], atol=0.02)
-        assert page.js("k => lab.classWords(k)", int(model.predict([x])[0] == y.max())) in words
+        assert (
+            page.js("k => lab.names.classWords(k)", int(model.predict([x])[0] == y.max())) in words
+        )
         if "logistic" in hash:
             P = float(re.search(r"probability ([\d.]+)", words).group(1))
             np.testing.assert_allclose(P, model.predict_proba([x])[0, 1], atol=1e-3)
@@ -533,7 +542,7 @@ def test_pairs_bounds_and_votes(lab):
     pair = "%7B%22working_set%22%3A%22two%22%7D"
     page = lab(f"set=ring&m=kernel-svm&s={pair}&t=1")
     named = [int(i) for i in re.findall(r"row (\d+)", page.why)]
-    assert page.js("lab.rowsNow()") == named and len(named) == 2
+    assert page.js("lab.moment.rows()") == named and len(named) == 2
     assert page.page.locator(".data-plane .row").count() == 2
     assert not page.page.get_by_label("degree").is_visible()
     page.go("set=two%20clouds&m=kozinec&s=%7B%22space%22%3A%22augmented%22%7D&t=3")
@@ -547,12 +556,12 @@ def test_pairs_bounds_and_votes(lab):
     page.page.wait_for_timeout(100)
     votes = page.page.locator(".votes")
     assert votes.locator("tr").count() == 3
-    label = page.js("lab.className(lab.state.table.y[0])")
+    label = page.js("lab.names.className(lab.state.table.y[0])")
     assert f"{label}: 2" in votes.locator("caption").inner_text()
     rows = "\n".join(f"{k % 5},{k // 5 * 2 + j / 10},{k}" for k in range(10) for j in range(3))
-    page.js("text => lab.readText(text)", f"x1,x2,y\n{rows}\n")
+    page.js("text => lab.files.readText(text)", f"x1,x2,y\n{rows}\n")
     page.settle()
-    page.js("lab.setMethod('one-vs-rest')")
+    page.js("lab.controls.setMethod('one-vs-rest')")
     page.settle()
     page.page.locator(".data-plane .mark").nth(0).focus()
     page.page.wait_for_timeout(100)
@@ -560,7 +569,7 @@ def test_pairs_bounds_and_votes(lab):
                     for s in (".votes", ".second-panel"))  # fmt: skip
     assert inner <= outer + 1  # ten classes stay in their column
     page.js("lab.state.table.shown[0] = 'a class with a name that is far too long'")
-    page.js("lab.setMethod('kesler')")
+    page.js("lab.controls.setMethod('kesler')")
     page.settle()
     assert len(page.page.locator(".second-panel .quiet").inner_text()) < 400  # no list of all pairs
     name = page.page.get_by_role("radio").first.locator("span")
@@ -573,7 +582,7 @@ def test_noise_and_rows_held_out(lab):
     held, labels = (np.array(page.js(f"lab.state.held.{part}")) for part in "Xy")
     model = linsep.LinearSVM().fit(X, y)
     wrong = np.flatnonzero(model.predict(held) != labels).tolist()
-    assert page.js("lab.heldNow().errors.at(-1)") == wrong and len(held) == 8
+    assert page.js("lab.questions.held().errors.at(-1)") == wrong and len(held) == 8
     words = page.page.locator(".held-out").inner_text()
     assert f"{len(wrong)} of 8 rows" in words
     assert page.page.locator(".data-plane path.held").count() == 2
@@ -582,18 +591,20 @@ def test_noise_and_rows_held_out(lab):
     page.key("ArrowRight")
     assert page.js("lab.state.table.X") != X.tolist()
     page.page.wait_for_function("() => location.hash.includes('noise=0.25')")
-    page.js("lab.movePoint(0, [0.5, 0.5], false)")
+    page.js("lab.editing.move([[0, [0.5, 0.5]]], false)")
     page.settle()
     page.page.wait_for_timeout(300)
     again = lab(page.js("location.hash").removeprefix("#"))
-    told = "JSON.stringify([lab.state.table.X, lab.state.held, lab.heldNow().errors])"
+    told = "JSON.stringify([lab.state.table.X, lab.state.held, lab.questions.held().errors])"
     assert again.js(told) == page.js(told) and "held=8" in again.js("location.hash")
-    saved = page.js("lab._file('csv').then((found) => new TextDecoder().decode(found.bytes))")
+    saved = page.js(
+        "lab.exports.file('csv').then((found) => new TextDecoder().decode(found.bytes))"
+    )
     assert len(saved.splitlines()) == 33  # all of them
-    page.js("lab.setRows('test', 0)")
+    page.js("lab.editing.setShare('test', 0)")
     page.settle()
     assert page.js("[lab.state.table.X.length, lab.state.held]") == [32, None]
-    page.js("lab.undoOnce()")
+    page.js("lab.editing.undo()")
     page.settle()
     assert page.js("lab.state.held.X.length") == 8
 
@@ -611,10 +622,97 @@ def test_kernels_by_key_and_options_as_for_svm_train(lab):
     page.settle()
     X, y = (page.js(f"lab.state.table.{part}") for part in "Xy")
     model = linsep.KernelSVM(gamma=2.0, C=100.0).fit(X, y)
-    np.testing.assert_allclose(page.js("lab.rawWeights()")[0], model.intercept_[0], rtol=1e-9)
+    np.testing.assert_allclose(page.js("lab.moment.weights()")[0], model.intercept_[0], rtol=1e-9)
     options.fill("-s 1")
     options.press("Enter")
     assert "-s 1 is not in the lab" in page.page.locator(".note").inner_text()
+
+
+def test_controls_show_what_is_set_and_the_focus_stays_on_them(lab):
+    page = lab("set=ring&m=linear-svm")
+    focused = "document.activeElement.getAttribute('aria-label')"
+    page.page.get_by_label("options as for svm-train").fill("-t 2 -g 2 -c 100")
+    page.key("Enter")  # another method: its own controls, with the numbers of the options
+    assert page.page.get_by_label("kernel").input_value() == "rbf"
+    assert page.page.get_by_label("γ, number").input_value() == "2"
+    assert page.page.get_by_label("C, number").input_value() == "100"
+    assert page.js(focused) == "options as for svm-train"
+    page.go("set=mse-1&view=weights")
+    menus = [page.page.get_by_label(f"{name} axis") for name in ("first", "second")]
+    for k, key, axes in ((0, "ArrowDown", [1, 2]), (1, "ArrowUp", [2, 1])):
+        menus[k].focus()
+        page.key(key)
+        assert page.js("lab.state.axes") == axes == [int(menu.input_value()) for menu in menus]
+        assert page.js(focused) == menus[k].get_attribute("aria-label")
+    page.go("set=students")
+    page.page.get_by_label("Projection").focus()
+    page.key("ArrowDown")
+    assert page.js(focused) == "Projection" and page.js("lab.frame.names[1]") == "tall"
+    page.page.get_by_label("vertical feature").focus()
+    page.key("ArrowDown")
+    assert page.js(focused) == "vertical feature" and page.js("lab.frame.names[1]") != "tall"
+
+
+def test_what_is_no_number_leaves_a_setting_as_it_is_and_shown(lab):
+    page = lab("set=ring&m=linear-svm")
+    field = page.page.get_by_label("C, number")
+    for typed, shown, value in (
+        ("10", "10", 10),
+        ("many", "10", 10),
+        ("inf", "∞", "inf"),
+        ("-1", "∞", "inf"),
+    ):
+        field.fill(typed)
+        field.press("Enter")
+        page.settle()
+        assert field.input_value() == shown and page.js("lab.state.settings.C") == value
+
+
+def test_what_belongs_to_a_table_goes_with_it(lab):
+    page = lab("set=two clouds&m=kozinec")
+    remove = page.page.get_by_role("button", name="Remove the point in focus (Delete)")
+    page.page.get_by_text("Points as a table").first.click()
+    page.page.locator(".data-plane .mark").nth(12).focus()
+    page.js("lab.editing.choose([11, 12])")
+    page.settle()
+    assert remove.is_enabled()
+    page.page.keyboard.press("l")
+    page.page.locator(".slides button").first.click()  # rows of which none was chosen
+    page.settle()
+    assert page.js("[...lab.editing.chosen]") == []
+    page.page.get_by_label("Data", exact=True).focus()
+    page.page.get_by_label("Data", exact=True).select_option("mse-1")
+    page.settle()
+    assert remove.is_disabled()
+    names = page.page.locator(".points tbody th")
+    for rows in (["ann", "bob"], ["eve", "joe"]):
+        page.js(
+            "text => lab.files.readText(text)", f"name,x1,x2,y\n{rows[0]},1,2,a\n{rows[1]},2,1,b\n"
+        )
+        page.settle()
+        assert names.all_inner_texts() == rows
+    page.go("set=two%20clouds&m=kozinec")
+    assert page.page.locator(".curve").count()
+    page.page.get_by_label("Method", exact=True).select_option("gaussian")  # which has no steps
+    page.settle()
+    page.key("e")
+    assert page.page.get_by_role("button", name=re.compile("Curve of")).count() == 0
+
+
+def test_regions_fill_the_picture_after_a_zoom(lab):
+    page = lab("set=three classes&m=one-vs-rest&view=regions")
+    for act in ("Zoom out", "Zoom out", "Fit all points"):
+        page.page.get_by_role("button", name=act).click()
+        page.page.wait_for_timeout(60)
+        page.settle()
+        ground, *zones = (
+            [n.bounding_box() for n in page.page.locator(f".data-plane {kind}").all()]
+            for kind in (".ground", ".region", ".undecided")
+        )
+        boxes = [box for kind in zones for box in kind]
+        assert min(box["x"] for box in boxes) <= ground[0]["x"] + 1
+        right = max(box["x"] + box["width"] for box in boxes)
+        assert right >= ground[0]["x"] + ground[0]["width"] - 1
 
 
 def test_what_is_copied_is_what_is_saved(lab):
@@ -738,7 +836,7 @@ def test_two_tabs_and_a_lost_server_leave_nothing_broken(chromium, lab):
     one.key("ArrowRight")
     assert one.js("lab.state.step") == 2
     own.close()
-    one.js("lab.setMethod('kozinec')")
+    one.js("lab.controls.setMethod('kozinec')")
     one.page.wait_for_function("() => lab.error.includes('does not answer')")
     one.key("z")
     assert one.js("lab.state.table.X.length") == 4
@@ -788,7 +886,7 @@ HOSTILE = """async (there) => {
   await go("read", async () => (await fetch(`${there}/`, how)).status);
   await go("ask", async () => (await fetch(`${there}/ask/start`, { ...how, method: "POST", body: "{}" })).status);
   await go("blind", async () => (await fetch(`${there}/ask/run`, { ...how, method: "POST", body: "{}", mode: "no-cors" })).type);
-  await go("script", () => import(`${there}/static/state.js`).then(() => "loaded"));
+  await go("script", () => import(`${there}/static/page.js`).then(() => "loaded"));
   await go("frame", () => new Promise((done) => {
     const frame = document.createElement("iframe");
     frame.onload = () => { try { done(frame.contentDocument ? "own" : "refused"); } catch { done("refused"); } };

@@ -101,7 +101,7 @@ def test_other_pages_may_not_ask(page, origin):
 
 
 def test_every_answer_has_a_policy_without_inline_script(page):
-    for path in ("/", "/static/lab.js", "/nowhere"):
+    for path in ("/", "/static/page.js", "/nowhere"):
         headers = {k.lower(): v for k, v in ask(page, path)[1].items()}
         policy = headers["content-security-policy"]
         assert "default-src 'none'" in policy and "script-src 'self';" in policy
@@ -112,9 +112,9 @@ def test_every_answer_has_a_policy_without_inline_script(page):
 def test_no_path_of_a_request_is_a_path_of_the_disk(page):
     for path in ("/static/../page.py", "/static/%2e%2e/page.py", "/static//etc/passwd", "/etc"):
         assert ask(page, path)[0] == 404
-    status, _, body = ask(page, "/static/plot.js")
-    assert status == 200 and body.decode() == part("plot.js")
-    packed = ask(page, "/static/plot.js", more={"Accept-Encoding": "gzip"})
+    status, _, body = ask(page, "/static/lab.css")
+    assert status == 200 and body.decode() == part("lab.css")
+    packed = ask(page, "/static/lab.css", more={"Accept-Encoding": "gzip"})
     assert packed[1]["content-encoding"] == "gzip" and gzip.decompress(packed[2]) == body
 
 
@@ -252,9 +252,15 @@ def test_every_module_is_listed_and_needs_those_before_it():
         assert needs <= set(MODULES[:place]), name
 
 
+def test_no_part_of_the_page_reaches_into_what_another_keeps():
+    for name in (*MODULES, "main.js", "widget.js"):
+        reached = re.findall(r"\b(?!this\b|super\b)\w+\??\._\w+", part(name))
+        assert reached == [], name
+
+
 def test_modules_have_distinct_names_so_that_they_can_be_one():
     seen = {}
-    for name in MODULES:
+    for name in (*MODULES, "main.js"):
         for word in re.findall(r"^(?:export )?(?:async )?(?:const|let|function|class) (\w+)",
                                part(name), re.MULTILINE):  # fmt: skip
             assert word not in seen, f"{word} is in {seen.get(word)} and {name}"

@@ -19,23 +19,33 @@ export function hullOf(points) {
   return [...half(sorted), ...half(sorted.reverse())];
 }
 
+// The area of a polygon, whichever way it is walked.
+export const areaOf = (p) =>
+  Math.abs(p.reduce((s, [x, y], i) => s + x * p.at(i - 1)[1] - y * p.at(i - 1)[0], 0)) / 2;
+
 // Numbers of a text: float32, base64.
 export function unpacked(text) {
-  const raw = atob(text), bytes = new Uint8Array(raw.length);
+  const raw = atob(text),
+    bytes = new Uint8Array(raw.length);
   for (let i = 0; i < raw.length; i++) bytes[i] = raw.charCodeAt(i);
   return new Float32Array(bytes.buffer);
 }
 
 // Levels between the least and the largest value, denser near the least: those of a valley.
 export function levels(values, count) {
-  let low = Infinity, high = -Infinity;
-  for (const v of values) { if (v < low) low = v; if (v > high && Number.isFinite(v)) high = v; }
+  let low = Infinity,
+    high = -Infinity;
+  for (const v of values) {
+    if (v < low) low = v;
+    if (v > high && Number.isFinite(v)) high = v;
+  }
   return Array.from({ length: count }, (_, k) => low + (high - low) * ((k + 0.5) / count) ** 2.5);
 }
 
 // A turn about the vertical axis and a tilt towards the eye; the third number is the depth.
 export function turned([x, y, z], yaw, tilt) {
-  const u = x * Math.cos(yaw) - y * Math.sin(yaw), v = x * Math.sin(yaw) + y * Math.cos(yaw);
+  const u = x * Math.cos(yaw) - y * Math.sin(yaw),
+    v = x * Math.sin(yaw) + y * Math.cos(yaw);
   return [u, v * Math.sin(tilt) + z * Math.cos(tilt), v * Math.cos(tilt) - z * Math.sin(tilt)];
 }
 
@@ -48,14 +58,21 @@ export function rounded(value, width) {
 // The part of a line w.x + b = 0 inside a box, or null.
 export function lineInBox(w, b, [x0, x1, y0, y1]) {
   const hits = [];
-  const add = (x, y) => { if (x >= x0 - 1e-12 && x <= x1 + 1e-12 && y >= y0 - 1e-12 && y <= y1 + 1e-12) hits.push([x, y]); };
+  const add = (x, y) => {
+    if (x >= x0 - 1e-12 && x <= x1 + 1e-12 && y >= y0 - 1e-12 && y <= y1 + 1e-12) hits.push([x, y]);
+  };
   if (w[1] !== 0) for (const x of [x0, x1]) add(x, -(w[0] * x + b) / w[1]);
   if (w[0] !== 0) for (const y of [y0, y1]) add(-(w[1] * y + b) / w[0], y);
-  let best = null, far = 0;
-  for (const p of hits) for (const q of hits) {
-    const size = Math.hypot(p[0] - q[0], p[1] - q[1]);
-    if (size > far) { far = size; best = [p, q]; }
-  }
+  let best = null,
+    far = 0;
+  for (const p of hits)
+    for (const q of hits) {
+      const size = Math.hypot(p[0] - q[0], p[1] - q[1]);
+      if (size > far) {
+        far = size;
+        best = [p, q];
+      }
+    }
   return best;
 }
 
@@ -69,12 +86,28 @@ export function ratio(text) {
 // off the points; null where that side has no room for it.
 export function beside([p, q], n, half, frame, points) {
   const off = Math.abs(n[0]) * (half[0] + 6) + Math.abs(n[1]) * (half[1] + 6);
-  let best = null, most = -Infinity;
+  let best = null,
+    most = -Infinity;
   for (let k = 0; k <= 24; k++) {
-    const t = 0.03 + 0.94 * k / 24, [x, y] = [0, 1].map((j) => p[j] + (q[j] - p[j]) * t + off * n[j]);
-    if (Math.abs(x - frame.x - frame.width / 2) > frame.width / 2 - half[0] || Math.abs(y - frame.y - frame.height / 2) > frame.height / 2 - half[1]) continue;
-    const free = points.reduce((least, [u, v]) => Math.min(least, Math.hypot(Math.max(0, Math.abs(u - x) - half[0]), Math.max(0, Math.abs(v - y) - half[1]))), 18);
-    if (free + 4 * Math.abs(t - 0.5) > most) { most = free + 4 * Math.abs(t - 0.5); best = [x, y]; }
+    const t = 0.03 + (0.94 * k) / 24,
+      [x, y] = [0, 1].map((j) => p[j] + (q[j] - p[j]) * t + off * n[j]);
+    if (
+      Math.abs(x - frame.x - frame.width / 2) > frame.width / 2 - half[0] ||
+      Math.abs(y - frame.y - frame.height / 2) > frame.height / 2 - half[1]
+    )
+      continue;
+    const free = points.reduce(
+      (least, [u, v]) =>
+        Math.min(
+          least,
+          Math.hypot(Math.max(0, Math.abs(u - x) - half[0]), Math.max(0, Math.abs(v - y) - half[1])),
+        ),
+      18,
+    );
+    if (free + 4 * Math.abs(t - 0.5) > most) {
+      most = free + 4 * Math.abs(t - 0.5);
+      best = [x, y];
+    }
   }
   return best;
 }

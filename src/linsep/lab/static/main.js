@@ -11,7 +11,11 @@ async function post(verb, body, headers) {
 
 const channel = {
   ask: (verb, data) => post(verb, JSON.stringify(data), { "Content-Type": "application/json" }),
-  file: (bytes, name) => post("read", bytes, { "Content-Type": "application/octet-stream", "X-File-Name": encodeURIComponent(name) }),
+  file: (bytes, name) =>
+    post("read", bytes, {
+      "Content-Type": "application/octet-stream",
+      "X-File-Name": encodeURIComponent(name),
+    }),
 };
 
 const hide = (new URLSearchParams(location.search).get("hide") ?? "").split(",").filter(Boolean);
@@ -20,15 +24,20 @@ const lab = await mount(document.getElementById("linsep-lab"), channel, {
   whole: true,
   hide,
   hash: () => location.hash,
-  write: (text) => { written = `#${text}`; if (location.hash !== written) history.replaceState(null, "", written); },
+  write: (text) => {
+    written = `#${text}`;
+    if (location.hash !== written) history.replaceState(null, "", written);
+  },
   link: (text) => `${location.origin}${location.pathname}${location.search}#${text}`,
 }).catch((error) => {
-  document.getElementById("linsep-lab").replaceChildren(el("p", { class: "note" }, `The lab cannot start: ${error.message}`));
+  document
+    .getElementById("linsep-lab")
+    .replaceChildren(el("p", { class: "note" }, `The lab cannot start: ${error.message}`));
   throw error;
 });
 window.addEventListener("hashchange", (event) => {
-  const { hash } = new URL(event.newURL);  // the page itself may have written another one since
-  clearTimeout(lab.writing);
-  if (hash !== written) { lab._read(hash, lab.start); lab.settingsKey = ""; lab.changed({ fit: true }); }
+  const { hash } = new URL(event.newURL); // the page itself may have written another one since
+  lab.address.forget();
+  if (hash !== written) lab.address.open(hash);
 });
 window.lab = lab;

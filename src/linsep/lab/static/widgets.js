@@ -16,16 +16,47 @@ export function el(tag, attributes = {}, ...children) {
 }
 
 // The name of a button for those who hear it: with what is written on it, for those who say that.
-export const spoken = (text, label) => (/\p{L}{2}/u.test(text) && !label.toLowerCase().includes(text.toLowerCase().replace("…", "")) ? `${text}: ${label}` : label);
+const spoken = (text, label) =>
+  /\p{L}{2}/u.test(text) && !label.toLowerCase().includes(text.toLowerCase().replace("…", ""))
+    ? `${text}: ${label}`
+    : label;
+
+export function button(text, label, act, more = {}) {
+  const name = spoken(text, label);
+  return el("button", { type: "button", "aria-label": name, title: label, onclick: act, ...more }, text);
+}
+
+// Other content in a node, with the focus on the control of the same name as before.
+export function refill(node, ...content) {
+  const active = document.activeElement;
+  const held = node.contains(active) ? active.getAttribute("aria-label") : null;
+  node.replaceChildren(...content);
+  if (held) node.querySelector(`[aria-label="${CSS.escape(held)}"]`)?.focus();
+}
+
+// A word before a control, which a narrow page leaves out.
+export const word = (text) => el("span", { class: "label-word" }, text);
 
 // A select with its label.
 export function chooser(label, options, value, changed, attributes = {}) {
-  const box = el("select", { "aria-label": label, ...attributes }, options.map(([key, text, group]) => Object.assign(
-    el("option", { value: key }, text), group ? { group } : {})));
+  const box = el(
+    "select",
+    { "aria-label": label, ...attributes },
+    options.map(([key, text, group]) =>
+      Object.assign(el("option", { value: key }, text), group ? { group } : {}),
+    ),
+  );
   const groups = [...new Set(options.map((o) => o[2]).filter(Boolean))];
   if (groups.length) {
-    box.replaceChildren(...groups.map((g) => el("optgroup", { label: g },
-      options.filter((o) => o[2] === g).map(([key, text]) => el("option", { value: key }, text)))));
+    box.replaceChildren(
+      ...groups.map((g) =>
+        el(
+          "optgroup",
+          { label: g },
+          options.filter((o) => o[2] === g).map(([key, text]) => el("option", { value: key }, text)),
+        ),
+      ),
+    );
   }
   box.value = value;
   box.addEventListener("change", () => changed(box.value));
@@ -35,12 +66,21 @@ export function chooser(label, options, value, changed, attributes = {}) {
 // A window over the page; Escape and a click beside it close it.
 export function dialog(root, title, ...content) {
   const head = newId("title");
-  const box = el("dialog", { "aria-labelledby": head, class: "window" },
-    el("header", {}, el("h2", { id: head }, title),
-      el("button", { type: "button", "aria-label": "Close", onclick: () => box.close() }, "✕")),
-    el("div", { class: "window-body" }, ...content));
+  const box = el(
+    "dialog",
+    { "aria-labelledby": head, class: "window" },
+    el(
+      "header",
+      {},
+      el("h2", { id: head }, title),
+      el("button", { type: "button", "aria-label": "Close", onclick: () => box.close() }, "✕"),
+    ),
+    el("div", { class: "window-body" }, ...content),
+  );
   box.addEventListener("close", () => box.remove());
-  box.addEventListener("click", (event) => { if (event.target === box) box.close(); });
+  box.addEventListener("click", (event) => {
+    if (event.target === box) box.close();
+  });
   root.append(box);
   box.showModal();
   return box;
@@ -48,7 +88,8 @@ export function dialog(root, title, ...content) {
 
 export function download(name, media, content) {
   const blob = content instanceof Blob ? content : new Blob([content], { type: media });
-  const url = URL.createObjectURL(blob), link = el("a", { href: url, download: name });
+  const url = URL.createObjectURL(blob),
+    link = el("a", { href: url, download: name });
   document.body.append(link);
   link.click();
   link.remove();
@@ -64,58 +105,4 @@ export async function copied(content) {
   } catch {
     return false;
   }
-}
-
-// The control of one setting; gives back the element, and calls `changed` with the new value.
-export function settingControl(setting, value, changed) {
-  const { name, label, kind } = setting, id = newId("set");
-  const now = value === undefined ? setting.default : value;
-  const wrap = (...parts) => el("label", { class: `setting setting-${kind}`, "data-setting": name, for: id, title: setting.help || null }, ...parts);
-  if (kind === "choice") {
-    const box = chooser(label, setting.values.map((v) => [v, { "<=": "value ≤ 0", "<": "value < 0" }[v] ?? v]), now, (v) => changed(name, v), { id });
-    return wrap(el("span", {}, label), box);
-  }
-  if (kind === "flag") {
-    return wrap(el("input", { type: "checkbox", id, checked: now, onchange: (e) => changed(name, e.target.checked) }), el("span", {}, label));
-  }
-  if (kind === "log") {
-    const low = Math.log10(setting.low), high = Math.log10(setting.high), top = setting.endless ? high + (high - low) / 40 : high;
-    const place = now === "inf" ? top : Math.log10(now);
-    const text = (v) => (v === "inf" ? "∞" : Number(Number(v).toPrecision(3)).toString());
-    const field = el("input", { type: "text", inputmode: "decimal", class: "short", "aria-label": `${label}, number`, value: text(now) });
-    const slider = el("input", { type: "range", id, min: low, max: top, step: (high - low) / 80, value: place, "aria-label": label });
-    slider.setAttribute("aria-valuetext", text(now));
-    const settle = (v) => { field.value = text(v); slider.setAttribute("aria-valuetext", text(v)); changed(name, v); };
-    slider.addEventListener("input", () => {
-      const at = Number(slider.value);
-      settle(setting.endless && at > high + 1e-9 ? "inf" : Number((10 ** at).toPrecision(3)));
-    });
-    field.addEventListener("change", () => {
-      const typed = field.value.trim().replace("∞", "inf");
-      if (setting.endless && typed === "inf") { slider.value = top; return settle("inf"); }
-      const v = Number(typed.replace(",", "."));
-      if (!(v > 0)) { field.value = text(now); return; }
-      slider.value = Math.log10(v);
-      settle(v);
-    });
-    return wrap(el("span", {}, label), slider, field);
-  }
-  if (kind === "start" || kind === "list") {
-    const start = kind === "start", text = Array.isArray(now) ? now.join(" ") : now === "random" ? "random" : "";
-    const field = el("input", { type: "text", id, class: "wide", placeholder: start ? "zeros" : "ones", value: text, "aria-label": start ? "start: weights, offset last, or random" : `${label}: a number for each row` });
-    field.addEventListener("change", () => {
-      const typed = field.value.trim(), word = typed === "" || (start && typed === "random");
-      const numbers = typed.split(/[\s;,]+/).filter(Boolean).map(Number);
-      field.setAttribute("aria-invalid", String(!word && numbers.some(Number.isNaN)));
-      if (word) changed(name, typed || null);
-      else if (!numbers.some(Number.isNaN)) changed(name, numbers);
-    });
-    return wrap(el("span", {}, label), field);
-  }
-  const field = el("input", { type: "number", id, class: "short", step: "any", min: 0, value: now ?? "", placeholder: "auto", "aria-label": label });
-  field.addEventListener("change", () => {
-    const v = field.value === "" ? null : Number(field.value);
-    if (v === null ? kind !== "whole" : v >= 0) changed(name, kind === "whole" ? Math.round(v) : v);
-  });
-  return wrap(el("span", {}, label), field);
 }

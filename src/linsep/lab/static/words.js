@@ -1,113 +1,133 @@
-// Words and tables: what a step did, the weights, the points as numbers that can be edited.
+// The step in words: its name, what it did, the weights, and the rows on the wrong side.
 import { show } from "./plot.js";
 import { el } from "./widgets.js";
+
+const MOST_WEIGHTS = 14;
+const MOST_NAMED = 8; // rows of a list
+
+const capital = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 
 export class Words {
   constructor(lab, host) {
     this.lab = lab;
-    this.name = el("h2", { class: "step-name" });
-    this.rule = el("p", { class: "rule" });
-    this.why = el("p", { class: "why", "aria-live": "polite", "aria-atomic": "true" });
-    this.phases = el("ol", { class: "phases", "aria-label": "Sub-steps" });
-    this.table = el("table", { class: "weights" }, el("caption", {}, "Weights"), el("tbody"));
-    this.wrong = el("p", { class: "quiet" });
-    this.held = el("p", { class: "quiet held-out" });
-    this.message = el("p", { class: "message" });
-    host.append(this.name, this.rule, this.phases, this.why, this.message, this.table, this.wrong, this.held);
+    this._name = el("h2", { class: "step-name" });
+    this._rule = el("p", { class: "rule" });
+    this._why = el("p", { class: "why", "aria-live": "polite", "aria-atomic": "true" });
+    this._phases = el("ol", { class: "phases", "aria-label": "Sub-steps" });
+    this._message = el("p", { class: "message" });
+    this._table = el("table", { class: "weights" }, el("caption", {}, "Weights"), el("tbody"));
+    this._wrong = el("p", { class: "quiet" });
+    this._held = el("p", { class: "quiet held-out" });
+    host.append(
+      this._name,
+      this._rule,
+      this._phases,
+      this._why,
+      this._message,
+      this._table,
+      this._wrong,
+      this._held,
+    );
+  }
+
+  // While a run plays by itself its sentences are not read out.
+  hush(yes) {
+    this._why.setAttribute("aria-live", yes ? "off" : "polite");
   }
 
   draw() {
-    const { lab } = this, run = lab.run, t = lab.state.step;
-    this.rule.textContent = lab.method?.rule ?? "";
-    const tested = lab.heldNow()?.errors[lab.index], { held } = lab.state;
-    this.held.textContent = !tested ? "" : `Held out: ${tested.length} of ${held.X.length} rows on the wrong side${tested.length ? `: ${tested.slice(0, 8).map((i) => held.rows[i]).join(", ")}${tested.length > 8 ? ", …" : ""}` : ""}.`;
-    this.phases.hidden = !lab.state.sub || !run || run.row[t] < 0;
-    if (!run) {
-      this.name.textContent = lab.error ? "No run" : "…";
-      this.why.textContent = lab.error || "";
-      this.message.textContent = "";
-      this.table.tBodies[0].replaceChildren();
-      this.wrong.textContent = "";
+    const { run, method } = this.lab;
+    this._rule.textContent = method.rule ?? "";
+    this._tellHeld();
+    this._showPhases();
+    if (run) this._tellStep();
+    else this._tellNone();
+  }
+
+  _tellNone() {
+    const { error } = this.lab;
+    this._name.textContent = error ? "No run" : "…";
+    this._why.textContent = error;
+    this._message.textContent = "";
+    this._wrong.textContent = "";
+    this._table.tBodies[0].replaceChildren();
+  }
+
+  _tellStep() {
+    const { run, names, moment, state } = this.lab;
+    this._name.textContent = names.step();
+    this._why.textContent = names.told();
+    const last = moment.atEnd && run.message !== names.sentence(state.step);
+    this._message.textContent = last ? `${capital(run.message)}.` : "";
+    this._message.classList.toggle("good", last && run.ok && !run.open);
+    this._listWeights();
+    const wrong = moment.errors();
+    const listed = wrong.slice(0, MOST_NAMED).map((i) => names.row(i));
+    const more = wrong.length > MOST_NAMED ? ` and ${wrong.length - MOST_NAMED} more` : "";
+    const told = `Wrong side: ${listed.join(", ")}${more}.`;
+    this._wrong.textContent = wrong.length ? told : "Every row is on its own side.";
+  }
+
+  _tellHeld() {
+    const { questions, moment, state } = this.lab;
+    const wrong = questions.held()?.errors[moment.index];
+    if (!wrong) {
+      this._held.textContent = "";
       return;
     }
-    this.name.textContent = lab.stepName();
-    this.why.textContent = lab.sentenceNow();
-    if (!this.phases.hidden) {
-      this.phases.replaceChildren(...["select", "test", "correct"].map((word, k) => el("li", { "aria-current": k === lab.phase ? "step" : null }, word)));
-    }
-    const last = t === run.update.length - 1 && run.message !== lab.sentence(t);
-    this.message.textContent = last ? `${run.message[0].toUpperCase()}${run.message.slice(1)}.` : "";
-    this.message.classList.toggle("good", last && run.ok && !run.open);
-    const names = lab.allWeightNames(), w = lab.rawWeights();
-    const before = lab.phase < 2 || t === 0 ? null : run.weights[t - 1];
-    const body = this.table.tBodies[0];
-    body.replaceChildren();
-    this.table.hidden = !names.length;
-    this.table.caption.textContent = run.symbol ? `${run.symbol[0]}${run.update[t] + run.symbol[2]}${run.symbol[1]}` : !lab.method.steps ? "Weights" : t === 0 ? "At the start" : "After this step";
-    const most = 14;
-    names.slice(0, most).forEach((name, k) => {
-      const moved = before && before[k] !== w[k];
-      body.append(el("tr", { class: moved ? "moved" : null }, el("th", { scope: "row" }, name), el("td", { class: "number", title: String(w[k]) }, show(w[k]))));
+    const { X, rows } = state.held;
+    const listed = wrong.slice(0, MOST_NAMED).map((i) => rows[i]);
+    const more = wrong.length > MOST_NAMED ? ", …" : "";
+    const which = wrong.length ? `: ${listed.join(", ")}${more}` : "";
+    this._held.textContent = `Held out: ${wrong.length} of ${X.length} rows on the wrong side${which}.`;
+  }
+
+  _showPhases() {
+    const { run, state, playback } = this.lab;
+    this._phases.hidden = !state.sub || !run || run.row[state.step] < 0;
+    if (this._phases.hidden) return;
+    const phase = (word, k) => el("li", { "aria-current": k === playback.phase ? "step" : null }, word);
+    this._phases.replaceChildren(...["select", "test", "correct"].map(phase));
+  }
+
+  // Weights, those that this step moved marked, and what else the method tells.
+  _listWeights() {
+    const { names, moment } = this.lab;
+    const all = names.allWeights();
+    const now = moment.weights();
+    const before = moment.weightsBefore();
+    const rows = all.slice(0, MOST_WEIGHTS).map((name, k) => {
+      const moved = before && before[k] !== now[k];
+      const value = el("td", { class: "number", title: String(now[k]) }, show(now[k]));
+      return el("tr", { class: moved ? "moved" : null }, el("th", { scope: "row" }, name), value);
     });
-    if (names.length > most) body.append(el("tr", {}, el("th", { scope: "row" }, `… ${names.length - most} more`), el("td")));
+    const more = `… ${all.length - MOST_WEIGHTS} more`;
+    if (all.length > MOST_WEIGHTS) rows.push(el("tr", {}, el("th", { scope: "row" }, more), el("td")));
+    this._table.hidden = !all.length;
+    this._table.caption.textContent = this._caption();
+    this._table.tBodies[0].replaceChildren(...rows, ...this._facts());
+  }
+
+  _caption() {
+    const { run, method, state } = this.lab;
+    const t = state.step;
+    if (run.symbol) return `${run.symbol[0]}${run.update[t] + run.symbol[2]}${run.symbol[1]}`;
+    if (!method.steps) return "Weights";
+    return t === 0 ? "At the start" : "After this step";
+  }
+
+  _facts() {
+    const { run, state, moment } = this.lab;
+    const fact = (name, text) =>
+      el("tr", { class: "fact" }, el("th", { scope: "row" }, name), el("td", { class: "number" }, text));
+    const rows = [];
     for (const [name, values] of Object.entries(run.extra)) {
-      if (values[t] === null || values[t] === undefined) continue;
+      const value = values[state.step] ?? null;
+      if (value === null) continue;
       const [what, flag] = name.split(" (1 = yes)");
-      body.append(el("tr", { class: "fact" }, el("th", { scope: "row" }, what), el("td", { class: "number" }, flag === undefined ? show(values[t]) : values[t] ? "yes" : "no")));
+      rows.push(fact(what, flag === undefined ? show(value) : value ? "yes" : "no"));
     }
-    if (run.alpha) body.append(el("tr", { class: "fact" }, el("th", { scope: "row" }, "support rows"), el("td", { class: "number" }, String(lab.supportNow().length))));
-    const wrong = lab.errorsNow(), listed = wrong.slice(0, 8).map((i) => lab.rowName(i)).join(", ");
-    this.wrong.textContent = wrong.length ? `Wrong side: ${listed}${wrong.length > 8 ? ` and ${wrong.length - 8} more` : ""}.` : "Every row is on its own side.";
-  }
-}
-
-const MOST_SHOWN = 300;
-
-export class PointTable {
-  constructor(lab, host) {
-    this.lab = lab;
-    this.host = host;
-    this.table = el("table", { class: "points" }, el("caption", {}, "Points"), el("thead"), el("tbody"));
-    this.more = el("p", { class: "quiet" });
-    host.append(el("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": "Points as a table" }, this.table), this.more);
-    this.shape = "";
-  }
-
-  draw() {
-    const { lab } = this, table = lab.state.table;
-    if (!table || this.host.hidden || !this.host.open) return;
-    const shape = `${table.X.length}x${lab.d}:${table.classes.join("|")}:${table.features.join("|")}`;
-    if (shape !== this.shape) this._build(shape);
-    const values = lab.valuesNow(), wrong = new Set(lab.errorsNow()), row = lab.rowNow(), alpha = lab.alphaNow();
-    this.rows.forEach((cells, i) => {
-      cells.inputs.forEach((input, j) => { if (input !== document.activeElement) input.value = table.X[i][j]; });
-      if (cells.label !== document.activeElement) cells.label.value = String(table.y[i]);
-      cells.value.textContent = values[i] === undefined || !Number.isFinite(values[i]) ? "" : show(values[i]);
-      cells.note.textContent = [wrong.has(i) ? "wrong side" : "", i === row ? "row of this step" : "", alpha?.[i] > 1e-9 ? `α = ${show(Number(alpha[i].toPrecision(5)))}` : ""].filter(Boolean).join(", ");
-    });
-  }
-
-  _build(shape) {
-    const { lab } = this, table = lab.state.table, d = Math.min(lab.d, 12);
-    this.shape = shape;
-    const heads = ["row", ...table.features.slice(0, d), "class", "value", "note", "remove"];
-    this.table.tHead.replaceChildren(el("tr", {}, heads.map((h, k) => el("th", { scope: "col" }, k < heads.length - 2 ? h : el("span", { class: "unseen" }, h)))));
-    const body = this.table.tBodies[0];
-    body.replaceChildren();
-    this.rows = table.X.slice(0, MOST_SHOWN).map((x, i) => {
-      const name = lab.rowName(i);
-      const inputs = x.slice(0, d).map((v, j) => el("input", {
-        type: "number", step: "any", value: v, "aria-label": `${name}, ${table.features[j]}`,
-        onchange: (e) => { const value = Number(e.target.value); if (e.target.value !== "" && Number.isFinite(value)) lab.editCell(i, j, value); },
-      }));
-      const label = el("select", { "aria-label": `${name}, class`, onchange: (e) => lab.setClass(i, Number(e.target.value)) },
-        table.classes.map((_, k) => el("option", { value: String(k) }, lab.className(k))));
-      label.value = String(table.y[i]);
-      const value = el("td", { class: "number" }), note = el("td");
-      const remove = el("button", { type: "button", class: "small", "aria-label": `Remove ${name}`, onclick: () => lab.removePoint(i) }, "✕");
-      body.append(el("tr", { onpointerenter: () => lab.light(i), onpointerleave: () => lab.light(-1) }, el("th", { scope: "row" }, name), inputs.map((n) => el("td", {}, n)), el("td", {}, label), value, note, el("td", {}, remove)));
-      return { inputs, label, value, note };
-    });
-    this.more.textContent = table.X.length > MOST_SHOWN ? `The first ${MOST_SHOWN} of ${table.X.length} rows.` : "";
+    if (run.alpha) rows.push(fact("support rows", String(moment.support().length)));
+    return rows;
   }
 }
