@@ -15,7 +15,7 @@ the entropies of the logistic loss.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -319,12 +319,7 @@ class StreamGap(Gap):
     def _check_sums(self, stream: Stream) -> bool:
         """Several machines are proved: that what is said of all of them follows."""
         machines = [part for part in self.parts if isinstance(part, StreamGap)]
-        first = machines[0]
-        alike = ("loss", "C", "fit_intercept", "classes", "factors", "sources")
-        for k, one in enumerate(machines):
-            same = all(getattr(one, name) == getattr(first, name) for name in alike)
-            if not same or one.positive != k or len(machines) != len(one.classes) or one.parts:
-                raise ProofError(f"machine {k} is not that of class {k} against all others.")
+        require_machines(machines)
         planes = self.stated
         problem = parts_of(
             stream, classes=self.classes, factors=self.factors, columns=planes.shape[1] - 1,
@@ -338,6 +333,15 @@ class StreamGap(Gap):
 
 
 ONE_AGAINST_REST = "one against the rest"
+
+
+def require_machines(machines: Sequence[StreamGap]) -> None:
+    """ProofError where they are not those of each class against all others, on the same rows."""
+    alike = ("loss", "C", "fit_intercept", "classes", "factors", "sources")
+    for k, one in enumerate(machines):
+        same = all(getattr(one, name) == getattr(machines[0], name) for name in alike)
+        if not same or one.positive != k or len(machines) != len(one.classes) or one.parts:
+            raise ProofError(f"machine {k} is not that of class {k} against all others.")
 
 
 @dataclass(frozen=True)
