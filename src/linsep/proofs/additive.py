@@ -105,6 +105,10 @@ def _require_whole(problem: Problem, function: AdditiveFunction, machines: list[
     edges = start.ndim == 1 and len(start) == problem.d + 1 and (np.diff(start) >= 0).all()
     if not edges or start[0] != 0 or start[-1] != slots:
         raise ProofError("the slots of its features are not where they should be.")
+    values, first = function.values, np.zeros(slots, dtype=bool)
+    first[start[:-1][start[:-1] < slots]] = True
+    if not ((values > 0).all() and (first[1:] | (np.diff(values) > 0)).all()):
+        raise ProofError("the slots of a feature are not positive values in their order.")
     if function.coef.shape != (slots, len(machines)):
         raise ProofError(
             f"it has {slots} slots for {len(machines)} machines, and coefficients of the shape "
