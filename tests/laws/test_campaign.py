@@ -25,6 +25,7 @@ FOUND = [
     ),
     ("KernelSVM", "kernels.gaussian:RBF.rate", "all 8 % smaller", 0),
     ("KernelSVM poly", "kernels.blocks:_duels", "off by one", 0),
+    ("KernelSVM chi2", "kernels.rows:dense_pair", "every third 8 % larger", 0),
     ("KernelSVM function", "kernels.user:_plain", "off by one", 0),
     ("KernelSVM hard", "kernels.rows:Rows._plain", "neighbours swapped", 0),
     ("Kozinec", "rows.signs:bounded_weights", "neighbours swapped", 0),
