@@ -400,14 +400,16 @@ def lies_of_fit(kind: str, model: Any, clean: Any, X: Any, y: Any, weight: Any) 
     """False sentences about a model; clean is the same model, fitted without a bug."""
     if kind == "gaussian":
         return _gaussian(model, X, y)
-    if kind == "pairs":
-        return _pair_lies(model, clean, X, y)
     if hasattr(model, "estimators_") and kind != "machine":
         return _scheme(kind, model, clean, X, y)
     function = getattr(model, "function_", None)
     own = getattr(model, "coef_", getattr(model, "dual_coef_", 0.0))
     if not (np.isfinite(own).all() and (function is None or np.isfinite(function.coef).all())):
-        return ["an answer with weights that are no numbers"] if model.status_.ok else []
+        right = len(y) - model.certificate_.errors
+        out = ["an answer with weights that are no numbers"] if model.status_.ok else []
+        return out + [f"{right} rows are right, and weights no numbers"] * (right > 0)
+    if kind == "pairs":
+        return _pair_lies(model, clean, X, y)
     out, c = [], model.certificate_
     found, room = leads(model, X, y), 1e-8
     unsure = np.abs(found) <= room * (1 + np.abs(scored(model, X)[0]).max())

@@ -27,6 +27,7 @@ FOUND = [
     ("KernelSVM poly", "kernels.blocks:_duels", "off by one", 0),
     ("KernelSVM chi2", "kernels.rows:dense_pair", "every third 8 % larger", 0),
     ("KernelSVM function", "kernels.user:_plain", "off by one", 0),
+    ("KernelSVM 3", "solvers.kernel.smo:SMO._best", "no number", 0),
     ("KernelSVM hard", "kernels.rows:Rows._plain", "neighbours swapped", 0),
     ("Kozinec", "rows.signs:bounded_weights", "neighbours swapped", 0),
     ("Kozinec kernel", "kernels.blocks:KernelValues.diagonal", "no number", 0),
