@@ -91,7 +91,8 @@ def require_kernel(kernel: Kernel, asked: Any, parameters: Mapping[str, Any]) ->
     told = {**(asked.get_params() if isinstance(asked, Kernel) else {}), **parameters}
     own = kernel.get_params()
     for name, value in told.items():
-        if isinstance(value, int | float) and own.get(name, value) != value:  # some have aliases
+        made = own.get(kernel.renamed.get(name, name), value)
+        if isinstance(value, int | float) and made != value:
             raise ProofError(
                 f"{name}={value!r} was asked for, and the kernel that was made is {kernel!r}; this "
                 "is a bug of linsep, please report it."
