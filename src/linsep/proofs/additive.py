@@ -36,7 +36,7 @@ from linsep.losses.hinge import HINGE
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible
-from linsep.proofs.plain import signs, spread
+from linsep.proofs.plain import not_ahead, signs, spread
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -92,10 +92,7 @@ def additive_gap(
         parts.append(Gap.of(values, length, high, low, words))
     if problem.binary:
         return parts[0]
-    at = np.arange(problem.n)
-    own = scores[at, problem.label]
-    scores[at, problem.label] = -np.inf
-    errors = int((~(own > scores.max(axis=1))).sum())
+    errors = not_ahead(scores, problem.label)
     return Gap.together(parts, errors, "one class against the rest")
 
 

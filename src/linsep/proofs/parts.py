@@ -39,6 +39,7 @@ from linsep.proofs.plain import (
     cap,
     counted,
     dual_cost,
+    not_ahead,
     one_pass,
     product,
     require_block,
@@ -346,7 +347,7 @@ def require_machines(machines: Sequence[StreamGap]) -> None:
 
 @dataclass(frozen=True)
 class Errors:
-    """Rows whose own plane is not the highest."""
+    """Rows whose own plane is not the highest, or level with another."""
 
     wrong: int
 
@@ -357,7 +358,7 @@ class Errors:
 
 def _errors(problem: Problem, *, planes: Array) -> Errors:
     scores = product(problem, np.ascontiguousarray(planes[:, :-1].T)) + planes[:, -1]
-    return Errors(int(np.count_nonzero(scores.argmax(axis=1) != problem.label)))
+    return Errors(not_ahead(scores, problem.label))
 
 
 def errors_of_planes(problem: PartsProblem, planes: Array) -> int:

@@ -377,6 +377,17 @@ def planes(problem: Problem, a: ArrayLike) -> Array:
     return found.reshape(-1, problem.d + 1)
 
 
+def not_ahead(scores: Array, label: NDArray[np.int64]) -> int:
+    """Rows whose own score is not above all others; what is no number is above nothing.
+
+    >>> not_ahead(np.array([[1.0, 0.0], [2.0, 2.0], [np.nan, 0.0]]), np.array([0, 0, 0]))
+    2
+    """
+    others, at = scores.copy(), np.arange(len(label))
+    others[at, label] = -np.inf
+    return int(np.count_nonzero(~(scores[at, label] > others.max(axis=1))))
+
+
 def longest(problem: Problem) -> float:
     """The length of the longest row."""
     X = problem.matrix.astype(np.float64, copy=False)
