@@ -407,7 +407,7 @@ def lies_of_fit(kind: str, model: Any, clean: Any, X: Any, y: Any, weight: Any) 
     if not (np.isfinite(own).all() and (function is None or np.isfinite(function.coef).all())):
         right = len(y) - model.certificate_.errors
         out = ["an answer with weights that are no numbers"] if model.status_.ok else []
-        blind = hasattr(X, "tocsr") and hasattr(model, "coef_")  # rows without an entry there
+        blind = hasattr(X, "tocsr") or function is not None  # of rows without an entry there
         return out + [f"{right} rows are right, and weights no numbers"] * (right > 0 and not blind)
     if kind == "pairs":
         return _pair_lies(model, clean, X, y)

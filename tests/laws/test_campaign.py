@@ -40,6 +40,8 @@ FOUND = [
     ("LogisticRegression likelihood", "solvers.logistic.newton:read_level", "all signs", 0),
     ("parts, LeastSquares", "rows.normal:columns_of", "every third 8 % larger", 0),
     ("parts, LinearSVM 3", "rows.parts:PartsProblem.against", CALLS[1], 1),
+    ("parts, LogisticRegression", "rows.parts:PartsProblem.binary", "the other truth", 0),
+    ("parts, LogisticRegression 3", "solvers.parts:NewtonParts.witness", "no number", 0),
     ("parts, LinearSVM 3", "solvers.parts:NewtonParts.witness", "no number", 0),
     ("parts, verdict apart", "rows.parts:_stacked", "the last tenth lost", 1),
     ("parts, verdict apart", "rows.parts:PartsProblem.look", "every third 8 % larger", 0),

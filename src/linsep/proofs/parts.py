@@ -311,8 +311,8 @@ class StreamGap(Gap):
 
     def _again(self, problem: PartsProblem) -> StreamGap:
         """The same from another pass."""
-        if not problem.binary or self.loss not in LOSSES:
-            raise ProofError(f"the {self.loss} loss is one of two classes, here {problem.K}.")
+        if self.loss not in LOSSES:
+            raise ProofError(f"the {self.loss} loss is none of two classes.")
         a = self.stated[0]
         generator = in_rows("generator", self.generator, 1, len(a) + 1)[0]
         return stream_gap(problem, a, generator, LOSSES[self.loss], self.C)
@@ -371,6 +371,8 @@ def stream_gap(
     problem: PartsProblem, a: Array, generator: Array, loss: Loss, C: float
 ) -> StreamGap:
     """Bounds for the weights a, from one pass; any generator will do, a poor one proves little."""
+    if problem.K != 2:
+        raise ProofError(f"the {loss.name} loss is one of two classes, here {problem.K}.")
     a = np.asarray(a, dtype=np.float64)
     work: Callable[[Problem], Sides] = partial(_sides, a=a, generator=generator, loss=loss, C=C)
     with np.errstate(all="ignore"):  # what overflows proves nothing
