@@ -417,18 +417,20 @@ def decide_stream(
         if left() == 0.0:
             break
         work = work.with_rows(worst)
-    if known is not None:
-        return replace(known, seconds=clock() - begin)
-    two = _of_both(work.block, np.zeros(1, dtype=np.int64))
-    block, places = (
-        Block(_dense(work.block.X[two]), work.block.y[two]),
-        problem.places(work.ids[two]),
-    )
-    nothing = verdict(block)
+    if known is None:
+        known = _undecided(problem, work, verdict)
+    return replace(known, seconds=clock() - begin)
+
+
+def _undecided(
+    problem: PartsProblem, work: _Work, verdict: Callable[[Block], Proof]
+) -> StreamProof:
+    """No verdict; a row of each class stands for the table."""
+    stream, two = problem.stream, work.some(_of_both(work.block, np.zeros(1, dtype=np.int64)))
+    places, nothing = problem.places(two.ids), verdict(two.block)
     return StreamProof(
-        None, (0.0, np.inf), None, None, places, _names(stream, places), block, nothing,
-        problem.classes, fit_intercept, _read(stream), exact=nothing.exact,
-        seconds=clock() - begin,
+        None, (0.0, np.inf), None, None, places, _names(stream, places), two.block, nothing,
+        problem.classes, problem.fit_intercept, _read(stream), exact=nothing.exact,
     )  # fmt: skip
 
 
