@@ -778,6 +778,17 @@ def test_a_kernel_that_nobody_asked_for_is_refused(ask, monkeypatch):
         asked(X, y)
 
 
+def test_a_kernel_whose_parameters_have_other_names_is_held_too(monkeypatch):
+    from linsep.models import kernel_base
+
+    right, (X, y) = kernel_base.by_name, overlapping(40, 3)
+    wrong = lambda name, told: right(name, {k: 1.08 * v for k, v in told.items()})  # noqa: E731
+    monkeypatch.setattr(kernel_base, "by_name", wrong)
+    warnings.simplefilter("ignore")
+    with pytest.raises(linsep.errors.ProofError, match=r"gamma=0\.3 was asked for"):
+        linsep.KernelSVM(kernel="sigmoid", gamma=0.3).fit(X, y)
+
+
 # -- Rows that are read part by part --------------------------------------------------------------
 
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from collections.abc import Callable
 from dataclasses import dataclass, replace
 from functools import cached_property, partial
 from typing import Any, ClassVar, NamedTuple, Self
@@ -234,7 +235,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
     def _fit_to(self, problem: Problem | PartsProblem, begin: float) -> None:
         """Estimate, make the rule, prove."""
         self._forget()
-        sealed = seal(problem) if isinstance(problem, Problem) else None
+        proof = self._proof_of(problem)
         self.classes_ = problem.classes
         given = self.priors is not None
         priors = check_priors(self.priors, problem.K, problem.classes) if given else None
@@ -246,12 +247,7 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
         self.degenerate_ = found.trouble
         self._set_rule()
         self.n_iter_ = self.n_updates_ = 1
-        if isinstance(problem, Problem):
-            self.certificate_ = self._judge(problem)
-            assert sealed is not None
-            require_sealed(problem, sealed)
-        else:
-            self.certificate_ = stream_gaussian(problem, self._parameters(problem))
+        self.certificate_ = proof()
         self.status_ = self.certificate_.settle(problem.d)
         self.solver_used_ = _METHOD[self.covariance]
         self._keep_outcome(problem, time.perf_counter() - begin)
@@ -259,6 +255,19 @@ class GaussianClassifier(ClassifierMixin, BaseEstimator):
             warn(self._degenerate_words(), DegenerateWarning)
         if not self.status_.ok:
             warn(self._rounding_words(problem), DegenerateWarning)
+
+    def _proof_of(self, problem: Problem | PartsProblem) -> Callable[[], GaussianCertificate]:
+        """What judges the model once it is there; a table must be the same by then."""
+        if not isinstance(problem, Problem):
+            return lambda: stream_gaussian(problem, self._parameters(problem))
+        sealed = seal(problem)
+
+        def judged() -> GaussianCertificate:
+            found = self._judge(problem)
+            require_sealed(problem, sealed)
+            return found
+
+        return judged
 
     def _parameters(self, problem: PartsProblem) -> Parameters:
         """All that a proof about the rows of a stream needs."""

@@ -515,8 +515,10 @@ def certify_pairs(
         )  # fmt: skip
     if len(parts) == 1:
         return parts[0]
-    sums = None if raw is None else raw[0]
-    errors = _vote_errors(problem, pairs, coef, offsets, rough, sums, made)
+    errors = problem.n  # votes of a machine that is none are not known
+    if all(np.isfinite(np.append(alpha, b)).all() for alpha, b in zip(alphas, offsets)):
+        sums = None if raw is None else raw[0]
+        errors = _vote_errors(problem, pairs, coef, offsets, rough, sums, made)
     return KernelGap.together(parts, errors, "one for each pair of classes")
 
 

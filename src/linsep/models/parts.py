@@ -48,7 +48,13 @@ from linsep.models.fit import (
     stoppable,
     way_on,
 )
-from linsep.proofs.parts import ONE_AGAINST_REST, StreamGap, errors_of_planes, stream_gap
+from linsep.proofs.parts import (
+    ONE_AGAINST_REST,
+    StreamGap,
+    errors_of_planes,
+    require_machines,
+    stream_gap,
+)
 from linsep.proofs.plain import require_given
 from linsep.proofs.softmax import stream_softmax
 from linsep.rows.parts import PartsProblem, looked_at
@@ -497,9 +503,10 @@ def _keep(model: Streamed, problem: PartsProblem, answers: list[StreamAnswer]) -
     weights = np.concatenate([answer.outcome.witness.a for answer in answers])
     worst = max(answers, key=lambda answer: answer.gap.relative_gap)
     errors = answers[0].gap.errors
-    if len(answers) > 1:
-        errors = errors_of_planes(problem, weights.reshape(len(answers), -1))
     gaps: list[Any] = [answer.gap for answer in answers]
+    if len(answers) > 1:
+        require_machines(gaps)
+        errors = errors_of_planes(problem, weights.reshape(len(answers), -1))
     model.certificate_ = StreamGap.together(gaps, errors, ONE_AGAINST_REST)
     model.coef_, model.intercept_ = proved_planes(model.certificate_)
     model.status_ = worst.status

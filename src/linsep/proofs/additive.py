@@ -36,7 +36,7 @@ from linsep.losses.hinge import HINGE
 from linsep.numerics.rounding import SUM, U
 from linsep.proofs.gap import Gap
 from linsep.proofs.hinge import Objective, feasible
-from linsep.proofs.plain import signs, spread
+from linsep.proofs.plain import not_ahead, signs, spread
 
 Array = NDArray[np.float64]
 Index = NDArray[np.int64]
@@ -92,10 +92,7 @@ def additive_gap(
         parts.append(Gap.of(values, length, high, low, words))
     if problem.binary:
         return parts[0]
-    at = np.arange(problem.n)
-    own = scores[at, problem.label]
-    scores[at, problem.label] = -np.inf
-    errors = int((~(own > scores.max(axis=1))).sum())
+    errors = not_ahead(scores, problem.label)
     return Gap.together(parts, errors, "one class against the rest")
 
 
@@ -105,6 +102,10 @@ def _require_whole(problem: Problem, function: AdditiveFunction, machines: list[
     edges = start.ndim == 1 and len(start) == problem.d + 1 and (np.diff(start) >= 0).all()
     if not edges or start[0] != 0 or start[-1] != slots:
         raise ProofError("the slots of its features are not where they should be.")
+    values, first = function.values, np.zeros(slots, dtype=bool)
+    first[start[:-1][start[:-1] < slots]] = True
+    if not ((values > 0).all() and (first[1:] | (np.diff(values) > 0)).all()):
+        raise ProofError("the slots of a feature are not positive values in their order.")
     if function.coef.shape != (slots, len(machines)):
         raise ProofError(
             f"it has {slots} slots for {len(machines)} machines, and coefficients of the shape "

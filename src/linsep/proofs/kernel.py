@@ -489,7 +489,13 @@ def entry_error(values: KernelValues) -> float:
     """Rounding of one kernel value in float64, as a share of root_i root_j."""
     if values.kernel is None:
         return 0.0  # the numbers given are the kernel
-    return float(values.kernel.error_bound(values.prepared(np.float64)))
+    share = float(values.kernel.error_bound(values.prepared(np.float64)))
+    if not share >= 0:
+        raise ProofError(
+            f"{values.kernel}.error_bound gives {share}: with it no error is bounded; it is to be "
+            "a number, 0 or more."
+        )
+    return share
 
 
 # -- Bounds of a machine with the linear kernel, which is a plane ---------------------------------

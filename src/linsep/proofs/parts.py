@@ -15,7 +15,7 @@ the entropies of the logistic loss.
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import asdict, dataclass, fields, is_dataclass, replace
 from functools import partial
 from typing import Any, Self, TypeVar
@@ -40,6 +40,7 @@ from linsep.proofs.plain import (
     cap,
     counted,
     dual_cost,
+    not_ahead,
     one_pass,
     product,
     require_block,
@@ -312,8 +313,8 @@ class StreamGap(Gap):
 
     def _again(self, problem: PartsProblem) -> StreamGap:
         """The same from another pass."""
-        if not problem.binary or self.loss not in LOSSES:
-            raise ProofError(f"the {self.loss} loss is one of two classes, here {problem.K}.")
+        if self.loss not in LOSSES:
+            raise ProofError(f"the {self.loss} loss is none of two classes.")
         a = self.stated[0]
         generator = in_rows("generator", self.generator, 1, len(a) + 1)[0]
         return stream_gap(problem, a, generator, LOSSES[self.loss], self.C)
@@ -321,12 +322,7 @@ class StreamGap(Gap):
     def _check_sums(self, stream: Stream) -> bool:
         """Several machines are proved: that what is said of all of them follows."""
         machines = [part for part in self.parts if isinstance(part, StreamGap)]
-        first = machines[0]
-        alike = ("loss", "C", "fit_intercept", "classes", "factors", "sources")
-        for k, one in enumerate(machines):
-            same = all(getattr(one, name) == getattr(first, name) for name in alike)
-            if not same or one.positive != k or len(machines) != len(one.classes) or one.parts:
-                raise ProofError(f"machine {k} is not that of class {k} against all others.")
+        require_machines(machines)
         planes = self.stated
         problem = parts_of(
             stream, classes=self.classes, factors=self.factors, columns=planes.shape[1] - 1,
@@ -342,9 +338,18 @@ class StreamGap(Gap):
 ONE_AGAINST_REST = "one against the rest"
 
 
+def require_machines(machines: Sequence[StreamGap]) -> None:
+    """ProofError where they are not those of each class against all others, on the same rows."""
+    alike = ("loss", "C", "fit_intercept", "classes", "factors", "sources")
+    for k, one in enumerate(machines):
+        same = all(getattr(one, name) == getattr(machines[0], name) for name in alike)
+        if not same or one.positive != k or len(machines) != len(one.classes) or one.parts:
+            raise ProofError(f"machine {k} is not that of class {k} against all others.")
+
+
 @dataclass(frozen=True)
 class Errors:
-    """Rows whose own plane is not the highest."""
+    """Rows whose own plane is not the highest, or level with another."""
 
     wrong: int
 
@@ -355,7 +360,7 @@ class Errors:
 
 def _errors(problem: Problem, *, planes: Array) -> Errors:
     scores = product(problem, np.ascontiguousarray(planes[:, :-1].T)) + planes[:, -1]
-    return Errors(int(np.count_nonzero(scores.argmax(axis=1) != problem.label)))
+    return Errors(not_ahead(scores, problem.label))
 
 
 def errors_of_planes(problem: PartsProblem, planes: Array) -> int:
@@ -368,6 +373,8 @@ def stream_gap(
     problem: PartsProblem, a: Array, generator: Array, loss: Loss, C: float
 ) -> StreamGap:
     """Bounds for the weights a, from one pass; any generator will do, a poor one proves little."""
+    if problem.K != 2:
+        raise ProofError(f"the {loss.name} loss is one of two classes, here {problem.K}.")
     a = np.asarray(a, dtype=np.float64)
     work: Callable[[Problem], Sides] = partial(_sides, a=a, generator=generator, loss=loss, C=C)
     with np.errstate(all="ignore"):  # what overflows proves nothing

@@ -24,7 +24,7 @@ from linsep.proofs import plain
 from linsep.proofs.certificate import Certificate, judge
 from linsep.proofs.parts import Source, hold, in_rows, judged, parts_of, require_sources
 from linsep.proofs.squares import Squares, bounds_of_sums, products, totals
-from linsep.rows.normal import Gram, columns_of
+from linsep.rows.normal import Gram
 from linsep.rows.parts import PartsProblem
 
 Array = NDArray[np.float64]
@@ -172,7 +172,7 @@ class SquaresSums:
 
 
 def _squares(problem: Problem, *, a: Array) -> SquaresSums:
-    A, T = columns_of(problem, a), plain.aims(problem)
+    A, T = plain.columns(problem, a), plain.aims(problem)
     now, found = totals(problem, A, T), products(problem)
     values = plain.signs(problem) * (now.residual + T)[:, 0] if problem.binary else None
     squares, aimed = (plain.weighted_squares(problem, M) for M in (now.residual, T))
@@ -228,7 +228,7 @@ class StreamSquares(Squares):
 def stream_squares(problem: PartsProblem, a: Array) -> StreamSquares:
     """Bounds of J at the weights a, and the sides of the rows, from one pass."""
     a = np.asarray(a, dtype=np.float64)
-    A = columns_of(problem, a)  # type: ignore[arg-type]  # asks for its shape alone
+    A = plain.columns(problem, a)  # type: ignore[arg-type]  # asks for its shape alone
     with np.errstate(all="ignore"):
         found = judged(problem, partial(_squares, a=a))
         more = found.blocks * U

@@ -91,7 +91,8 @@ def require_kernel(kernel: Kernel, asked: Any, parameters: Mapping[str, Any]) ->
     told = {**(asked.get_params() if isinstance(asked, Kernel) else {}), **parameters}
     own = kernel.get_params()
     for name, value in told.items():
-        if isinstance(value, int | float) and own.get(name, value) != value:  # some have aliases
+        made = own.get(kernel.renamed.get(name, name), value)
+        if isinstance(value, int | float) and made != value:
             raise ProofError(
                 f"{name}={value!r} was asked for, and the kernel that was made is {kernel!r}; this "
                 "is a bug of linsep, please report it."
@@ -374,6 +375,17 @@ def planes(problem: Problem, a: ArrayLike) -> Array:
             f"there are {problem.dim}."
         )
     return found.reshape(-1, problem.d + 1)
+
+
+def not_ahead(scores: Array, label: NDArray[np.int64]) -> int:
+    """Rows whose own score is not above all others; what is no number is above nothing.
+
+    >>> not_ahead(np.array([[1.0, 0.0], [2.0, 2.0], [np.nan, 0.0]]), np.array([0, 0, 0]))
+    2
+    """
+    others, at = scores.copy(), np.arange(len(label))
+    others[at, label] = -np.inf
+    return int(np.count_nonzero(~(scores[at, label] > others.max(axis=1))))
 
 
 def longest(problem: Problem) -> float:

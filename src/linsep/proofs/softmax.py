@@ -744,7 +744,7 @@ def _flows(problem: Problem, *, a: Array, generator: Array, C: float) -> FlowSum
     S, T = (_scores(problem, at.reshape(K, d + 1)) for at in (a, generator))
     blocks = a.reshape(K, d + 1)
     losses = objective_above(problem, blocks[:, :-1], blocks[:, -1], S, cost, penalty=False)[0]
-    q = capped_shares(T, label)
+    q = capped_shares(np.nan_to_num(T, nan=0.0, posinf=1e300, neginf=-1e300), label)
     gain = np.zeros(K)
     V, error, reach = (np.zeros((K, K, d)) for _ in range(3))
     for y in np.unique(label).tolist():
@@ -762,6 +762,7 @@ def _flows(problem: Problem, *, a: Array, generator: Array, C: float) -> FlowSum
     own_scores = S[label, at].copy()
     S[label, at] = -np.inf
     values = own_scores - S.max(axis=0)
+    values[np.isnan(values)] = -np.inf  # what is no number is above nothing
     return FlowSums(
         losses, gain, V, error, reach, 1, problem.n,
         int(np.count_nonzero(values > 0)), int(np.count_nonzero(values >= 1.0 - 1e-9)),
@@ -772,7 +773,7 @@ def _flows(problem: Problem, *, a: Array, generator: Array, C: float) -> FlowSum
 def _scores(problem: Problem, blocks: Array) -> Array:
     S = np.ascontiguousarray(plain.product(problem, np.ascontiguousarray(blocks[:, :-1].T)).T)
     S += blocks[:, -1][:, None]
-    return np.nan_to_num(S, nan=0.0, posinf=1e300, neginf=-1e300)
+    return S
 
 
 @dataclass(frozen=True)
@@ -786,14 +787,16 @@ class StreamSoftmax(StreamGap):
 
     def _again(self, problem: PartsProblem) -> StreamGap:
         planes = self.stated
-        if problem.binary or self.loss != "softmax" or self.positive is not None:
-            raise ProofError("softmax is about three classes and more, none against the others.")
+        if self.loss != "softmax":
+            raise ProofError(f"the {self.loss} loss is not that of several classes.")
         generator = in_rows("generator", self.generator, *planes.shape)
         return stream_softmax(problem, planes.ravel(), generator.ravel(), self.C)
 
 
 def stream_softmax(problem: PartsProblem, a: Array, generator: Array, C: float) -> StreamSoftmax:
     """Bounds for the weights a, from one pass; any generator will do, a poor one proves little."""
+    if problem.K == 2 or problem.positive is not None:
+        raise ProofError("softmax is about three classes and more, none against the others.")
     a = np.asarray(a, dtype=np.float64)
     planes = a.reshape(-1, problem.d + 1)
     W, b = planes[:, :-1], planes[:, -1]

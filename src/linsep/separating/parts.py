@@ -54,6 +54,11 @@ _ROUNDS = 12  # passes, at most
 CLOSE = 1e-3
 """Relative width of the bounds of the margin."""
 
+_OTHERS = (
+    "the rows that were asked about are not those of the stream: {}; this is a bug of linsep, "
+    "please report it."
+)
+
 FORMAT, VERSION = "linsep-stream-proof", 1
 _HEAD = ("format", "version", "verdict")
 
@@ -386,24 +391,27 @@ def decide_stream(
         found = verdict(work.block)
         places = problem.places(work.ids)
         if found.separable is False:
+            _require_rows(stream, work.some(_of_both(work.block, np.unique(found.rows))))
             out = _refuted(
-                stream, work.block, places, found, verdict, problem.n, fit_intercept=fit_intercept
-            )
+                stream, work.block, places, found, verdict, _read(stream),
+                fit_intercept=fit_intercept,
+            )  # fmt: skip
             return replace(out, seconds=clock() - begin)
         if found.separable is None or found.coef is None:
             break
         a = np.append(np.asarray(found.coef, dtype=np.float64), float(found.intercept))
-        worst = _pass(stream, a, problem.classes)
+        hull = _of_both(work.block, np.unique(found.hull_rows))
+        asked = work.some(hull)
+        worst = _pass(stream, a, problem.classes, asked)
         low = _below(worst, a)
         if low > 0:
-            hull = _of_both(work.block, np.unique(found.hull_rows))
-            few = Block(_dense(work.block.X[hull]), work.block.y[hull])
+            few = asked.block
             upper = verdict(few)
             high = float(upper.margin[1]) if upper.separable else np.inf
             new = StreamProof(
                 separable=True, margin=(low, high), coef=a[:-1], intercept=float(a[-1]),
                 rows=places[hull], places=_names(stream, places[hull]), table=few, proof=upper,
-                classes=problem.classes, fit_intercept=fit_intercept, n_read=problem.n,
+                classes=problem.classes, fit_intercept=fit_intercept, n_read=_read(stream),
                 exact=upper.exact,
             )  # fmt: skip
             known = new if known is None else _better(known, new)
@@ -412,17 +420,20 @@ def decide_stream(
         if left() == 0.0:
             break
         work = work.with_rows(worst)
-    if known is not None:
-        return replace(known, seconds=clock() - begin)
-    two = _of_both(work.block, np.zeros(1, dtype=np.int64))
-    block, places = (
-        Block(_dense(work.block.X[two]), work.block.y[two]),
-        problem.places(work.ids[two]),
-    )
-    nothing = verdict(block)
+    if known is None:
+        known = _undecided(problem, work, verdict)
+    return replace(known, seconds=clock() - begin)
+
+
+def _undecided(
+    problem: PartsProblem, work: _Work, verdict: Callable[[Block], Proof]
+) -> StreamProof:
+    """No verdict; a row of each class stands for the table."""
+    stream, two = problem.stream, work.some(_of_both(work.block, np.zeros(1, dtype=np.int64)))
+    places, nothing = problem.places(two.ids), verdict(two.block)
     return StreamProof(
-        None, (0.0, np.inf), None, None, places, _names(stream, places), block, nothing,
-        problem.classes, fit_intercept, problem.n, exact=nothing.exact, seconds=clock() - begin,
+        None, (0.0, np.inf), None, None, places, _names(stream, places), two.block, nothing,
+        problem.classes, problem.fit_intercept, _read(stream), exact=nothing.exact,
     )  # fmt: skip
 
 
@@ -462,6 +473,11 @@ def _dense(X: Any) -> NDArray[Any]:
     return np.asarray(X if isinstance(X, np.ndarray) else X.toarray())
 
 
+def _as_wide(rows: NDArray[Any], d: int) -> NDArray[Any]:
+    """Sparse rows may end before the last column."""
+    return rows if rows.shape[1] == d else np.pad(rows, ((0, 0), (0, d - rows.shape[1])))
+
+
 def _finite(block: Block) -> bool:
     return bool(np.isfinite(block.X if isinstance(block.X, np.ndarray) else block.X.data).all())
 
@@ -496,6 +512,21 @@ class _Work:
 
     block: Block
     ids: NDArray[np.int64]
+
+    def some(self, rows: NDArray[np.int64]) -> _Work:
+        """Few of them."""
+        return _Work(Block(_dense(self.block.X[rows]), self.block.y[rows]), self.ids[rows])
+
+    def met(self, block: Block, place: Place) -> int:
+        """How many of them a block of the stream has; ProofError where one is another there."""
+        first = (np.int64(place.number) << 40) + place.first
+        own = np.flatnonzero((self.ids >= first) & (self.ids < first + block.X.shape[0]))
+        at = self.ids[own] - first
+        X = _as_wide(_dense(block.X[at]), self.block.X.shape[1])
+        wrong = (self.block.X[own] != X).any(axis=1) | (self.block.y[own] != block.y[at])
+        if wrong.any():
+            raise ProofError(_OTHERS.format(f"row {place.first + at[wrong][0]} of {place.part}"))
+        return len(own)
 
     def with_rows(self, worst: Worst) -> _Work:
         """And the worst ones of a pass."""
@@ -542,6 +573,8 @@ class Worst:
     X: NDArray[Any]
     y: NDArray[Any]
     ids: NDArray[np.int64]
+    met: int
+    """How many of the rows asked about were met."""
 
     def plus(self, other: Self) -> Self:
         """Both."""
@@ -550,6 +583,7 @@ class Worst:
         return replace(
             self,
             least=min(self.least, other.least),
+            met=self.met + other.met,
             values=values[kept],
             X=np.concatenate([self.X, other.X])[kept],
             y=np.concatenate([self.y, other.y])[kept],
@@ -557,11 +591,46 @@ class Worst:
         )
 
 
-def _pass(stream: Stream, a: Array, classes: NDArray[Any]) -> Worst:
-    return counted(stream, partial(_worst, a=a, classes=classes), "all rows held against a plane")
+def _pass(stream: Stream, a: Array, classes: NDArray[Any], asked: _Work | None = None) -> Worst:
+    """All rows held against a plane, and those asked about against the rows that they are."""
+    work = partial(_worst, a=a, classes=classes, asked=asked)
+    found = counted(stream, work, "all rows held against a plane")
+    if asked is not None and found.met != len(asked.ids):
+        raise ProofError(_OTHERS.format(f"{len(asked.ids) - found.met} of them"))
+    return found
 
 
-def _worst(block: Block, place: Place, *, a: Array, classes: NDArray[Any]) -> Worst:
+@dataclass(frozen=True)
+class _Met:
+    """Rows that were asked about and are there."""
+
+    rows: int
+
+    def plus(self, other: Self) -> Self:
+        """Both."""
+        return replace(self, rows=self.rows + other.rows)
+
+
+def _there(block: Block, place: Place, *, asked: _Work) -> _Met:
+    require_given(block)
+    return _Met(asked.met(block, place))
+
+
+def _require_rows(stream: Stream, asked: _Work) -> None:
+    """ProofError unless all these rows are in the stream, where they are said to be."""
+    found = counted(stream, partial(_there, asked=asked), "the rows of the proof, read again")
+    if found.rows != len(asked.ids):
+        raise ProofError(_OTHERS.format(f"{len(asked.ids) - found.rows} of them"))
+
+
+def _read(stream: Stream) -> int:
+    """How many rows a pass over all of them has read."""
+    return sum(rows for _, rows, _ in stream.marks)
+
+
+def _worst(
+    block: Block, place: Place, *, a: Array, classes: NDArray[Any], asked: _Work | None
+) -> Worst:
     label = labels_of(block, classes, place)
     require_read(block.X, classes, label, block.given.X, block.given.y)
     sign = 2.0 * label - 1.0
@@ -573,11 +642,10 @@ def _worst(block: Block, place: Place, *, a: Array, classes: NDArray[Any]) -> Wo
     off = (len(a) + 4) * U * (np.asarray(abs(X) @ np.abs(w)) + abs(b))
     least = float((values - off).min())
     kept = np.sort(np.argpartition(values, min(_WORST, len(values)) - 1)[:_WORST])
-    rows = _dense(block.X[kept])
-    if rows.shape[1] < len(a) - 1:
-        rows = np.pad(rows, ((0, 0), (0, len(a) - 1 - rows.shape[1])))
+    rows = _as_wide(_dense(block.X[kept]), len(a) - 1)
     ids = (np.int64(place.number) << 40) + place.first + kept
-    return Worst(least, values[kept], rows, block.y[kept], ids.astype(np.int64))
+    met = 0 if asked is None else asked.met(block, place)
+    return Worst(least, values[kept], rows, block.y[kept], ids.astype(np.int64), met)
 
 
 def _below(worst: Worst, a: Array) -> float:

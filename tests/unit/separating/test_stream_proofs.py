@@ -35,6 +35,18 @@ def test_a_stored_verdict_holds(X):
     assert StreamProof.from_dict(stored(X)).check(stream(X))
 
 
+def test_rows_without_weight_are_rows_that_were_read():
+    weight = np.where(np.arange(N) % 7 == 0, 0.0, 1.0)
+
+    def weighted():
+        made = linsep.data.stream(lambda: iter([(APART, Y, weight)]))
+        made.memory = 1000
+        return made
+
+    proof = linsep.separability(weighted())
+    assert proof.n_read == N and proof.check(weighted())
+
+
 @pytest.mark.parametrize(
     "forged",
     [
