@@ -13,7 +13,6 @@ from typing import Any, ClassVar
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.checkpoint import fingerprint_of
 from linsep.core.costs import AGREED_KERNEL, DOUBLE_ROWS, FINE_ROWS
 from linsep.core.drive import Outcome, drive
 from linsep.core.limits import Limits, TimeUpError, asked_to_stop, extra_time
@@ -313,7 +312,7 @@ class KernelSVM(KernelClassifier):
             if self.overlap_ is not None:
                 solver, reason = self._choose(run.lent)
                 state = solver.init(run.lent, start=self._begin(problem, solver))
-                outcome = run.drive(solver, state, limits)
+                outcome = run.drive(solver, state, limits, kept=False)
         return self._gone_on(run, solver, self._prove(run, solver, outcome, reason), limits)
 
     def _filled(
@@ -437,24 +436,20 @@ class KernelSVM(KernelClassifier):
         parts = [
             two_of(self._part(problem, rows), *pair.classes) for rows, pair in zip(of, pairs.pairs)
         ]
-        begun = None if run.checkpoint is None else fingerprint_of(run.checkpoint)
-        if begun is not None and begun not in [part.fingerprint for part in parts]:
-            raise CheckpointError(
-                f"{run.checkpoint} was made for other rows than those of a pair of these classes. "
-                "Resume with the data it was made for, or start afresh without --resume."
-            )
-        shares, offsets, costs, answers = np.zeros((len(parts), n)), [], [], []
-        for full, rows, part in zip(shares, of, parts):
-            file = run.checkpoint if begun == part.fingerprint else None
-            one = self._by_nu(run.on(part, file), solver, reason, nu)
+        begun = run.begun(parts, "a pair of these classes")
+        each: dict[int, tuple[KernelAnswer, float]] = {}
+        for k in sorted(range(len(parts)), key=lambda k: k != begun):
+            own = run.on(parts[k], run.checkpoint if k == begun else None)
+            one = self._by_nu(own, solver, reason, nu)
             assert isinstance(one, KernelAnswer)
-            own = duels_of(part, solver.kernel)
-            full[rows[own.order[own.pairs[0].ids]]] = one.alphas[0]
-            offsets.append(float(one.witness.a[0]))
-            costs.append(self.C_)
-            answers.append(one)
+            each[k] = one, self.C_
             del self.C_  # of this pair alone
-        self.C_ = np.array(costs)
+        shares, answers = np.zeros((len(parts), n)), [each[k][0] for k in range(len(parts))]
+        for full, rows, part, one in zip(shares, of, parts, answers):
+            duels = duels_of(part, solver.kernel)
+            full[rows[duels.order[duels.pairs[0].ids]]] = one.alphas[0]
+        offsets = [float(one.witness.a[0]) for one in answers]
+        self.C_ = np.array([each[k][1] for k in range(len(parts))])
         alphas = [full[pairs.order[pair.ids]] for full, pair in zip(shares, pairs.pairs)]
         assert known is not None
         words = words_of(self.C_, self._kernel, known, nu, free=problem.fit_intercept)

@@ -266,8 +266,9 @@ class PartsProblem:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all parts."""
-        return self.stream.fingerprint
+        """A digest of all parts, and of the class that is set against the others."""
+        mark = self.stream.fingerprint
+        return mark if self.positive is None else f"{mark}-{self.positive}"
 
     def split(self, a: Array) -> tuple[Array, Array]:
         """Take weights apart into coef of shape (1 or K, d) and intercept of shape (1 or K,)."""

@@ -97,6 +97,10 @@ class CostSearch:
         """What makes the machine of a cost."""
         return replace(self.solver, C=cost)
 
+    def at_work(self, state: CostSearchState) -> SMO:
+        """What makes the present machine."""
+        return self.at(state.cost)
+
     def init(self, problem: Problem, *, start: Any = None) -> CostSearchState:
         """The first machine."""
         machine = self.solver.init(problem, start=start)
@@ -114,7 +118,7 @@ class CostSearch:
         self, problem: Problem, state: CostSearchState, steps: int, log: Log = NO_LOG
     ) -> int:
         """Rounds of the machine at work."""
-        taken = self.at(state.cost).advance(problem, state.machine, steps, log)
+        taken = self.at_work(state).advance(problem, state.machine, steps, log)
         self._of(state)
         return taken
 
@@ -126,7 +130,7 @@ class CostSearch:
         self, problem: Problem, state: CostSearchState
     ) -> Iterator[tuple[str, Problem, Any, State]]:
         """The machine at work."""
-        yield "machine.", problem, self.at(state.cost), state.machine
+        yield "machine.", problem, self.at_work(state), state.machine
 
     def status(self, state: CostSearchState) -> Status:
         """That of the machine at work."""
@@ -134,7 +138,7 @@ class CostSearch:
 
     def witness(self, problem: Problem, state: CostSearchState) -> Witness:
         """That of the machine at work."""
-        return self.at(state.cost).witness(problem, state.machine)
+        return self.at_work(state).witness(problem, state.machine)
 
     def _of(self, state: CostSearchState) -> CostSearchState:
         """The state, with the status and the counters of its machine."""
