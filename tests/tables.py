@@ -31,6 +31,7 @@ from linsep.solvers.hinge.wide import WideHinge
 from linsep.solvers.hulls.exact import ExactHulls
 from linsep.solvers.hulls.kozinec import Kozinec
 from linsep.solvers.hulls.nearest import NearestCone, NearestHulls
+from linsep.solvers.kernel.cost_search import CostSearch
 from linsep.solvers.kernel.lifted import InFeatureSpace
 from linsep.solvers.kernel.smo import SMO
 from linsep.solvers.logistic.conjugate import LogisticCG
@@ -141,6 +142,7 @@ KERNEL: dict[str, Any] = {
     "smo, little memory": SMO(K, q=16, memory=0.01, tol=1e-6, fine=1e-6),
     "smo, float32": SMO(K, q=16, single=True),
     "smo, linear, hard": SMO(Linear(), C=INF),
+    "cost search": CostSearch(SMO(K, C=4.0, q=16)),
     "mistakes": KernelMistakes(K),
     "mistakes, shuffled": KernelMistakes(K, order="shuffle", keep="average", seed=3),
     "mistakes, pocket": KernelMistakes(K, order="random", keep="pocket"),

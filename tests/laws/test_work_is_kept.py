@@ -108,6 +108,21 @@ def test_a_checkpoint_that_cannot_be_written_is_a_warning(tmp_path):
     assert model.status_.ok
 
 
+def test_a_checkpoint_without_memory_is_a_warning(tmp_path, monkeypatch):
+    """The file is made in memory first, beside the state."""
+    from linsep.core import checkpoint
+
+    def none_left(*_):
+        raise MemoryError
+
+    monkeypatch.setattr(checkpoint, "save_checkpoint", none_left)
+    X, y = np.random.default_rng(0).normal(size=(40, 3)), np.arange(40) % 2
+    model = linsep.LinearSVM(callbacks=[Checkpointer(tmp_path / "run.npz", every=0.0)])
+    with pytest.warns(LinsepWarning, match=r"could not be written \(not enough memory\)"):
+        model.fit(X, y)
+    assert model.status_.ok
+
+
 def test_the_first_checkpoint_comes_within_a_second(tmp_path, monkeypatch):
     from linsep.core import limits
     from linsep.rows import loops

@@ -282,11 +282,12 @@ class Checkpointer(Observer):
         try:
             save_checkpoint(self.path, now.problem, now.solver, now.state)
             self._left = _marks(self.path)
-        except OSError as error:
+        except (OSError, MemoryError) as error:  # a copy of the state may be more than there is
             if not self._warned:
+                why = getattr(error, "strerror", None) or str(error) or "not enough memory"
                 warn(
-                    f"the checkpoint {self.path} could not be written ({error.strerror or error}); "
-                    "the fit goes on without it, and tries again. What it held before is whole.",
+                    f"the checkpoint {self.path} could not be written ({why}); the fit goes on "
+                    "without it, and tries again. What it held before is whole.",
                     LinsepWarning,
                 )
             self._warned = True

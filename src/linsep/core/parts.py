@@ -202,6 +202,18 @@ def checked(block: Block, place: Place) -> Block:
     return Block(X, y, weight)
 
 
+def refuse_no_label(block: Block, place: Place) -> None:
+    """The first row whose label is missing: no class can be told from NaN."""
+    y = block.y
+    if y.dtype.kind == "f" and not np.isfinite(y).all():
+        at = int(np.flatnonzero(~np.isfinite(y))[0])
+        raise LabelError(f"{place.part}, row {place.first + at}: there is no label ({y[at]}).")
+    if y.dtype == object:
+        for at, label in enumerate(y.tolist()):
+            if label is None or label != label:
+                raise LabelError(f"{place.part}, row {place.first + at}: there is no label.")
+
+
 def refuse_not_finite(block: Block, place: Place, names: Sequence[str] | None) -> None:
     """The first NaN or infinity of a block, by part, row and column."""
     try:

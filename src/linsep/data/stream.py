@@ -208,6 +208,11 @@ def _paths(source: Any) -> list[Path]:
 
 def _opened(path: Path, asked: _Asked) -> _Opened:
     """What a file is, by its first bytes; text is told by its content and its ending."""
+    if not path.is_file():  # a pipe has one pass, and perhaps nobody who writes into it
+        raise DataError(
+            f"{path} is no file, and a stream is read again for each pass; write the rows into a "
+            "file first."
+        )
     head = first_bytes(path, 1 << 16)
     with boundary(path, FormatError, "it cannot be read", _WAY):
         if head.startswith(_PARQUET):

@@ -35,8 +35,15 @@ def write_onnx(model: object, path: str | os.PathLike[str]) -> None:
     graph = Graph(onnx)
     steps = [one for _, one in model.steps] if isinstance(model, Pipeline) else [model]
     for step in steps:
-        if not isinstance(step, str):  # "passthrough"
-            check_is_fitted(step)
+        if isinstance(step, str):  # "passthrough"
+            continue
+        if not hasattr(step, "fit"):
+            raise ModelError(
+                f"{type(step).__name__} was read from a file of another program, and only what "
+                "linsep or scikit-learn has fitted becomes an ONNX file; fit it again, with "
+                "linsep.KernelSVM for instance, or keep the file as it is."
+            )
+        check_is_fitted(step)
     x = "X"
     for step in steps[:-1]:
         x = _scaled(graph, step, x)

@@ -326,8 +326,6 @@ class AdditiveSVM(Classifier):
         """Working sets; the Hellinger kernel is a linear machine on square roots."""
         if power_of(self.kernel) != 0.0:
             return super()._answer(run)
-        if run.checkpoint is not None:
-            raise ModelError("kernel='hellinger' writes no checkpoints; start the fit afresh.")
         linear = self._linear_on_roots(run)
         dual = np.zeros((len(linear.coef_), run.problem.n))
         dual[:, linear.support_] = linear.dual_coef_
@@ -391,7 +389,7 @@ class AdditiveSVM(Classifier):
         )  # fmt: skip
         with warnings.catch_warnings():
             warnings.simplefilter("ignore", GapWarning)  # told by the certificate of this machine
-            linear.fit(root, problem.label, sample_weight=problem.weight)
+            linear._fit(root, problem.label, problem.weight, checkpoint=run.checkpoint)
         return linear
 
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:

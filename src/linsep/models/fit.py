@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager, nullcontext
 from contextvars import ContextVar
 from copy import copy
@@ -26,7 +26,7 @@ from sklearn.utils.multiclass import check_classification_targets
 from sklearn.utils.validation import column_or_1d, validate_data
 
 from linsep._sklearn import FitCallback
-from linsep.core.checkpoint import load_checkpoint
+from linsep.core.checkpoint import Checkpointer, fingerprint_of, load_checkpoint
 from linsep.core.drive import Moment, Observer, Outcome, drive
 from linsep.core.lanes import at_most, one_blas_thread
 from linsep.core.limits import (
@@ -54,7 +54,7 @@ from linsep.core.validate import (
     plain_labels,
     refuse_too_many_classes,
 )
-from linsep.errors import DataError, LabelError, LinsepWarning, SettingError
+from linsep.errors import CheckpointError, DataError, LabelError, LinsepWarning, SettingError
 from linsep.losses.base import Loss
 from linsep.losses.table import LOSSES
 from linsep.proofs.gap import Gap
@@ -610,6 +610,10 @@ class Run:
         twin.problem, twin.checkpoint = problem, checkpoint
         return twin
 
+    def begun(self, parts: Sequence[Problem], of: str) -> int | None:
+        """Of which part of its rows or classes, each a run of its own, the checkpoint is."""
+        return None if self.checkpoint is None else begun_part(self.checkpoint, parts, of)
+
     @property
     def lent(self) -> Problem:
         """The problem for solvers: a proof reads nothing that they have made."""
@@ -651,17 +655,22 @@ class Run:
         state: Any,
         limits: Limits,
         certifier: Callable[[Problem, Witness], Any] | None = None,
+        *,
+        kept: bool = True,
     ) -> Outcome[Any]:
         """Run a solver in the time that is left, with everybody watching.
 
-        TimeUpError if it has not come to anything, and there is something better.
+        A run after the first one is not kept: a fit that goes on from a file begins with its first
+        solver, from whose end all that follows is found again. TimeUpError if it has not come to
+        anything, and there is something better.
         """
+        watching = [o for o in self.observers if kept or not isinstance(o, Checkpointer)]
         outcome = drive(
             self.problem,
             solver,
             state,
             limits=limits.at_most(self.seconds_left()),
-            observers=[*self.observers, self.bridge],
+            observers=[*watching, self.bridge],
             certifier=certifier,
         )
         self.ended, witness = outcome.status, outcome.witness
@@ -669,6 +678,18 @@ class Run:
         if empty and self.falls_back and outcome.status in CUT_SHORT:
             raise TimeUpError
         return outcome
+
+
+def begun_part(file: str | Path, parts: Sequence[Any], of: str) -> int:
+    """The number of the part that a checkpoint was made for, or CheckpointError."""
+    mark = fingerprint_of(file)
+    for k, part in enumerate(parts):
+        if part.fingerprint == mark:
+            return k
+    raise CheckpointError(
+        f"{file} was made for other rows than those of {of}. Resume with the data it was made for, "
+        "or start afresh without --resume."
+    )
 
 
 class Effort(Enum):

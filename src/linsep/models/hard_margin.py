@@ -102,19 +102,27 @@ def hard_machine(
     return Hard(witness, gap, outcome, proof)
 
 
-def hard_machines(problem: Problem, tol: float, limits: Limits, observers: Any = ()) -> Hard:
-    """One hard machine for each class against the rest.
+def hard_machines(
+    problem: Problem,
+    tol: float,
+    limits: Limits,
+    observers: Any = (),
+    begun: int | None = None,
+    state: Any = None,
+) -> Hard:
+    """One hard machine for each class against the rest, first that of the class which was begun.
 
     The proof, if there is one, is that of the first class that no plane cuts off.
     """
     begin = time.perf_counter()
-    found: list[Hard] = []
-    for k in range(problem.K):
+    each: dict[int, Hard] = {}
+    for k in sorted(range(problem.K), key=lambda k: k != begun):
         rest = limits.seconds
         if rest is not None:
             rest = max(rest - (time.perf_counter() - begin), 0.0)
-        part = against_rest(problem, k)
-        found.append(hard_machine(part, tol, replace(limits, seconds=rest), observers))
+        within, at = replace(limits, seconds=rest), state if k == begun else None
+        each[k] = hard_machine(against_rest(problem, k), tol, within, observers, at)
+    found = [each[k] for k in range(problem.K)]
     witness = Witness(
         a=np.concatenate([one.witness.a for one in found]),
         rows=np.concatenate([k * problem.n + one.witness.rows for k, one in enumerate(found)]),
@@ -123,8 +131,8 @@ def hard_machines(problem: Problem, tol: float, limits: Limits, observers: Any =
     )
     objective = Objective(HINGE, np.inf, "free" if problem.fit_intercept else "none")
     gap = svm_gap(problem, witness, objective, "one-vs-rest")
-    slowest = max(found, key=lambda one: one.outcome.seconds)
-    shown = next((one for one in found if not one.outcome.status.ok), slowest)
+    longest = max(found, key=lambda one: one.outcome.steps)  # no clock: a fit repeats its numbers
+    shown = next((one for one in found if not one.outcome.status.ok), longest)
     without = [k for k, one in enumerate(found) if one.proof and one.proof.separable is False]
     first = without[0] if without else None
     return Hard(witness, gap, shown.outcome, None if first is None else found[first].proof, first)

@@ -715,7 +715,8 @@ def problem_for(
     require_same(problem, X, y, *((sample_weight, given) if own else ()))
     if not np.array_equal(np.asarray(model.classes_), problem.classes):
         raise ModelError(
-            f"the model knows the classes {list(model.classes_)} but y has {list(problem.classes)}."
+            f"the model knows the classes {model.classes_.tolist()} but "
+            f"y has {problem.classes.tolist()}."
         )
     return problem
 

@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Callable
 from copy import copy
 from dataclasses import dataclass, replace
 from fractions import Fraction
 from itertools import combinations
+from pathlib import Path
 from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.checkpoint import fingerprint_of, made_by
 from linsep.core.costs import AGREED_KERNEL, DOUBLE_ROWS, FINE_ROWS
 from linsep.core.drive import Outcome, drive
 from linsep.core.limits import Limits, TimeUpError, asked_to_stop, extra_time
@@ -66,6 +65,7 @@ from linsep.models.summary import Line, bounds, street
 from linsep.proofs.definite import definite
 from linsep.proofs.kernel import NU_ROUNDED, Definite, KernelGap, Overlap
 from linsep.rows.exact import equal_rows as first_equal
+from linsep.solvers.kernel.cost_search import CostSearch, CostSearchState
 from linsep.solvers.kernel.overlap import find_overlap
 from linsep.solvers.kernel.smo import DIGITS, ROUGH, SMO
 
@@ -312,7 +312,7 @@ class KernelSVM(KernelClassifier):
             if self.overlap_ is not None:
                 solver, reason = self._choose(run.lent)
                 state = solver.init(run.lent, start=self._begin(problem, solver))
-                outcome = run.drive(solver, state, limits)
+                outcome = run.drive(solver, state, limits, kept=False)
         return self._gone_on(run, solver, self._prove(run, solver, outcome, reason), limits)
 
     def _filled(
@@ -389,40 +389,44 @@ class KernelSVM(KernelClassifier):
             return self._by_nu_in_pairs(run, solver, reason, nu)
         pair = duels_of(problem, solver.kernel).pairs[0]
         wanted = nu * (1 - 0.5 * NU_ROUNDED) * float(pair.weight.sum())
-        ends: dict[bool, _OnPath] = {}  # the last one with enough, and with too little
         size = float(np.mean(duels_of(problem, solver.kernel).values.diagonal(pair.ids)))
-        C, steps, start = _cost_to_begin_with(run), 0, None
-        same, last = 0, None  # how often one side of nu came after itself
+        search = CostSearch(replace(solver, C=1.0))
+        state = run.state(search)
+        ends = _ends_of(state, duels_of(problem, solver.kernel), run.checkpoint)
         answer: Answer | None = None
-        for turn in range(_COSTS_TRIED):
-            at = replace(solver, C=C)
+        C, start = state.cost, None
+        while True:
             try:
-                state = run.state(at) if not turn else at.init(run.lent, start=start)
-                outcome = run.drive(at, state, limits)
+                if answer is not None:
+                    state = search.next(run.lent, state, C, start)
+                outcome = run.drive(search, state, limits)
             except TimeUpError:  # the machine of the last turn is one of the path
                 if answer is None:
                     raise
                 ended = Status.STOPPED if asked_to_stop() else Status.TIME_LIMIT
                 return replace(answer, status=answer.certificate.settle(ended, self.tol))
-            steps += outcome.steps
-            found = _OnPath.of(duels_of(problem, solver.kernel), outcome.witness, C)
+            state = outcome.state
+            found = _OnPath.of(duels_of(problem, solver.kernel), outcome.witness, state.cost)
             enough = found.sum >= wanted
-            same, last = same + 1 if enough is last else 0, enough
             ends[enough] = found
             best = ends[True].towards(ends[False], wanted) if len(ends) == 2 else found
             self.C_ = best.C
-            whole = replace(outcome, steps=steps, witness=best.witness(outcome.witness))
+            whole = replace(
+                outcome, state=state.machine, steps=state.before + outcome.steps,
+                witness=best.witness(outcome.witness),
+            )  # fmt: skip
             answer = self._prove(run, replace(solver, C=best.C), whole, reason)
             cut = outcome.interrupted or outcome.status in CUT_SHORT
             gap = answer.certificate.relative_gap
-            if gap <= max(solver.fine, NU_ROUNDED) or cut or (gap <= self.tol and turn > _FINE):
-                break
+            near = gap <= max(solver.fine, NU_ROUNDED) or (gap <= self.tol and state.turn > _FINE)
+            if near or cut or state.turn + 1 >= _COSTS_TRIED:
+                return answer
+            same = state.same + 1 if state.last == 1 + enough else 0
             C = _next_cost(ends, best, same, enough=enough)
             if len(ends) < 2 and C * size > _LARGEST_COST:
                 raise SettingError(_too_small(nu, found, problem, pair))
-            start = [found.u * C]
-        assert answer is not None
-        return answer
+            known = {"same": same, "last": 1 + enough, _SIDES[enough]: found.stored()}
+            state, start = replace(state, **known), [found.u * C]
 
     def _by_nu_in_pairs(self, run: Run, solver: SMO, reason: str, nu: float) -> Answer:
         """The same for every pair of classes by itself, which has a cost of its own."""
@@ -432,24 +436,20 @@ class KernelSVM(KernelClassifier):
         parts = [
             two_of(self._part(problem, rows), *pair.classes) for rows, pair in zip(of, pairs.pairs)
         ]
-        begun = None if run.checkpoint is None else fingerprint_of(run.checkpoint)
-        if begun is not None and begun not in [part.fingerprint for part in parts]:
-            raise CheckpointError(
-                f"{run.checkpoint} was made for other rows than those of a pair of these classes. "
-                "Resume with the data it was made for, or start afresh without --resume."
-            )
-        shares, offsets, costs, answers = np.zeros((len(parts), n)), [], [], []
-        for full, rows, part in zip(shares, of, parts):
-            file = run.checkpoint if begun == part.fingerprint else None
-            one = self._by_nu(run.on(part, file), solver, reason, nu)
+        begun = run.begun(parts, "a pair of these classes")
+        each: dict[int, tuple[KernelAnswer, float]] = {}
+        for k in sorted(range(len(parts)), key=lambda k: k != begun):
+            own = run.on(parts[k], run.checkpoint if k == begun else None)
+            one = self._by_nu(own, solver, reason, nu)
             assert isinstance(one, KernelAnswer)
-            own = duels_of(part, solver.kernel)
-            full[rows[own.order[own.pairs[0].ids]]] = one.alphas[0]
-            offsets.append(float(one.witness.a[0]))
-            costs.append(self.C_)
-            answers.append(one)
+            each[k] = one, self.C_
             del self.C_  # of this pair alone
-        self.C_ = np.array(costs)
+        shares, answers = np.zeros((len(parts), n)), [each[k][0] for k in range(len(parts))]
+        for full, rows, part, one in zip(shares, of, parts, answers):
+            duels = duels_of(part, solver.kernel)
+            full[rows[duels.order[duels.pairs[0].ids]]] = one.alphas[0]
+        offsets = [float(one.witness.a[0]) for one in answers]
+        self.C_ = np.array([each[k][1] for k in range(len(parts))])
         alphas = [full[pairs.order[pair.ids]] for full, pair in zip(shares, pairs.pairs)]
         assert known is not None
         words = words_of(self.C_, self._kernel, known, nu, free=problem.fit_intercept)
@@ -812,6 +812,7 @@ def _read_cost(model: KernelSVM, fields: Fields) -> None:
 _LARGEST_COST = 2.0**25  # times the mean of K(x, x); beyond it rows are as good as hard
 _COSTS_TRIED = 60  # costs tried before the best so far is given back,
 _FINE = 12  # and before more digits than tol asks for are given up
+_SIDES = ("below", "above")  # where the state of a search keeps a machine
 
 
 @dataclass(frozen=True)
@@ -844,10 +845,31 @@ class _OnPath:
             self.inverse + t * (other.inverse - self.inverse), self.rows,
         )  # fmt: skip
 
+    def stored(self) -> NDArray[np.float64]:
+        """As the state of a search keeps it."""
+        return np.append(self.u, [self.offset, self.inverse])
+
     def witness(self, like: Witness) -> Witness:
         return replace(
             like, a=np.array([self.C * self.offset]), rows=self.rows, multipliers=self.C * self.u
         )
+
+
+def _ends_of(state: CostSearchState, pairs: Duels, file: str | Path | None) -> dict[bool, _OnPath]:
+    """The last machine with enough, and the last one with too little, as far as there are any."""
+    rows, ends = pairs.order[pairs.pairs[0].ids], {}
+    sound = 0.0 < state.cost < np.inf
+    for enough, name in enumerate(_SIDES):
+        kept = getattr(state, name)
+        if kept.size:
+            sound = sound and bool(np.isfinite(kept).all()) and kept[:-2].min() >= 0 < kept[-1]
+            ends[bool(enough)] = _OnPath(kept[:-2], float(kept[-2]), float(kept[-1]), rows)
+    if not sound:
+        raise CheckpointError(
+            f"{file}: its search for a cost has costs or variables that no machine has. Start "
+            "afresh, or resume from another file."
+        )
+    return ends
 
 
 def _next_cost(ends: dict[bool, _OnPath], best: _OnPath, same: int, *, enough: bool) -> float:
@@ -873,12 +895,6 @@ def _most(problem: Problem) -> float:
     rows = np.bincount(problem.label, problem.weight, minlength=problem.K)
     least, largest = float(rows.min()), float(rows.max())
     return 2.0 * least / (least + largest) if problem.fit_intercept else 1.0
-
-
-def _cost_to_begin_with(run: Run) -> float:
-    """1, or the cost of the machine that a checkpoint holds."""
-    told = None if run.checkpoint is None else re.search(r"\bC=([^,]+),", made_by(run.checkpoint))
-    return 1.0 if told is None else float(told[1])
 
 
 def _too_small(nu: float, found: _OnPath, problem: Problem, pair: Any) -> str:

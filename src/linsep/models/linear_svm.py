@@ -16,7 +16,7 @@ from linsep.core.drive import Outcome
 from linsep.core.limits import Limits, TimeUpError, time_left
 from linsep.core.notes import warn
 from linsep.core.parts import Stream
-from linsep.core.problem import Problem
+from linsep.core.problem import Problem, each_against_rest
 from linsep.core.protocol import Solver, Status, Witness
 from linsep.core.words import count, percent
 from linsep.criteria import Criterion
@@ -496,17 +496,17 @@ class LinearSVM(LinearClassifier):
                 "C=inf does not exist for multi_class='crammer-singer'; choose a finite C, or "
                 "multi_class='one-vs-rest'."
             )
-        if run.checkpoint is not None and not problem.binary:
-            raise SettingError(
-                "a hard margin (C=inf) of more than two classes has no checkpoints; fit again."
-            )
         refuse_tiny(problem)
         limits, watch = Limits(steps=self.max_iter), run.observers
         if problem.binary:
             state = None if run.checkpoint is None else run.state(hull_search(self.tol))
             hard = hard_machine(problem, self.tol, limits, watch, state)
         else:
-            hard = hard_machines(problem, self.tol, limits, watch)
+            parts = each_against_rest(problem)
+            begun = run.begun(parts, "a class against the rest")
+            part = None if begun is None else run.on(parts[begun], run.checkpoint)
+            state = None if part is None else part.state(hull_search(self.tol))
+            hard = hard_machines(problem, self.tol, limits, watch, begun, state)
         reason = "nearest points of the two hulls (C = inf, the hard margin)"
         of = None if hard.of is None else problem.classes[hard.of]
         if hard.proof is not None and hard.proof.separable is False:
@@ -523,7 +523,8 @@ class LinearSVM(LinearClassifier):
 
     def _anew(self, run: Run, solver: Solver[Any], reason: str) -> Answer:
         """Another run from the start, by this solver."""
-        outcome = run.drive(solver, solver.init(run.lent), self._limits(run.problem, solver))
+        limits = self._limits(run.problem, solver)
+        outcome = run.drive(solver, solver.init(run.lent), limits, kept=False)
         return self._prove(run, solver, outcome, reason)
 
     def _by_newton(self, run: Run, answer: Answer) -> Answer:
@@ -793,7 +794,7 @@ class Rescue:
 
 def _hardly_any_row_inside(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
     """Whether rows inside the street cost so much that, very likely, there are none."""
-    if model.solver != "auto" or run.checkpoint is not None or model._is_machine(run.problem):
+    if model.solver != "auto" or model._is_machine(run.problem):
         return False
     return _largest_cost(run.problem, model._objective()) > _DROWNED
 
@@ -809,7 +810,7 @@ def _is_small_machine(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
 
 
 def _may_ask_for_less(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
-    return run.checkpoint is None and not model._to_last_digits(run.problem)
+    return not model._to_last_digits(run.problem)
 
 
 RESCUES = (

@@ -41,6 +41,7 @@ from linsep.losses.hinge import HINGE, QuadraticLoss
 from linsep.models.fit import (
     Answer,
     Watched,
+    begun_part,
     class_weights,
     own_observers,
     own_threads,
@@ -314,9 +315,14 @@ def _machines(run: PartsRun[Streamed]) -> Callable[[], None]:
             f"a stream up to {_WIDEST} are found at a time. LinearSVM takes one class against the "
             "rest, of any number of columns."
         )
+    begun = None
     if run.checkpoint is not None and len(machines) > 1:
-        raise SettingError("checkpoints of streams are those of two classes.")
-    answers = [_machine(replace(run, problem=one), loss, C) for one in machines]
+        begun = begun_part(run.checkpoint, machines, "a class against the rest")
+    each = {}
+    for k in sorted(range(len(machines)), key=lambda k: k != begun):
+        file = run.checkpoint if begun in (None, k) else None
+        each[k] = _machine(replace(run, problem=machines[k], checkpoint=file), loss, C)
+    answers = [each[k] for k in range(len(machines))]
     _keep(model, problem, answers)
     return partial(_warn, model, answers)
 

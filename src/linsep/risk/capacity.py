@@ -216,7 +216,8 @@ def match(model: object, problem: Problem, coef: NDArray[Any]) -> None:
     known = None if getattr(model, "any_labels_", False) else getattr(model, "classes_", None)
     if known is not None and list(np.asarray(known).tolist()) != problem.classes.tolist():
         raise ModelError(
-            f"the model knows the classes {list(known)}, y has {problem.classes.tolist()}."
+            f"the model knows the classes {np.asarray(known).tolist()}, "
+            f"y has {problem.classes.tolist()}."
         )
 
 

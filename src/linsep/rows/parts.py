@@ -25,6 +25,7 @@ from linsep.core.parts import (
     Task,
     labels_of,
     no_labels,
+    refuse_no_label,
     refuse_not_finite,
 )
 from linsep.core.problem import Problem
@@ -132,7 +133,7 @@ def _look(
     if block.y is None:
         raise no_labels(place.part)
     n, d = block.X.shape
-    _check_labels(block, place)
+    refuse_no_label(block, place)
     weight = np.ones(n) if block.weight is None else block.weight
     none = np.zeros(n, np.int64)
     problem = Problem.part(block.X, none, weight, np.arange(2), fit_intercept=True)
@@ -156,17 +157,6 @@ def _look(
         block.X[drawn], block.y[drawn], weight[drawn], u[drawn],
         (place.number << 40) + place.first + drawn.astype(np.int64), most,
     )  # fmt: skip
-
-
-def _check_labels(block: Block, place: Place) -> None:
-    y = block.y
-    if y.dtype.kind == "f" and not np.isfinite(y).all():
-        at = int(np.flatnonzero(~np.isfinite(y))[0])
-        raise LabelError(f"{place.part}, row {place.first + at}: there is no label ({y[at]}).")
-    if y.dtype == object:
-        for at, label in enumerate(y.tolist()):
-            if label is None or label != label:
-                raise LabelError(f"{place.part}, row {place.first + at}: there is no label.")
 
 
 class PartsProblem:
@@ -276,8 +266,9 @@ class PartsProblem:
 
     @property
     def fingerprint(self) -> str:
-        """A digest of all parts."""
-        return self.stream.fingerprint
+        """A digest of all parts, and of the class that is set against the others."""
+        mark = self.stream.fingerprint
+        return mark if self.positive is None else f"{mark}-{self.positive}"
 
     def split(self, a: Array) -> tuple[Array, Array]:
         """Take weights apart into coef of shape (1 or K, d) and intercept of shape (1 or K,)."""

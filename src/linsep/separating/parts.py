@@ -19,7 +19,7 @@ from numpy.typing import NDArray
 
 from linsep.core.cluster import as_stream
 from linsep.core.limits import clock
-from linsep.core.parts import Block, Place, Stream, labels_of, no_labels
+from linsep.core.parts import Block, Place, Stream, labels_of, no_labels, refuse_no_label
 from linsep.core.problem import Problem
 from linsep.core.schema import (
     Refused,
@@ -487,6 +487,7 @@ def _numbered(stream: Stream) -> Iterator[tuple[int, Place, Block]]:
     first = 0
     for place, block in stream.blocks():
         if block.y is not None:
+            refuse_no_label(block, place)
             require_given(block)
         yield first, place, block
         first += block.X.shape[0]

@@ -203,13 +203,15 @@ class _Recording(Run):
         self.outcome: Outcome[Any] | None = None
         self.observers = [*self.observers, recorder]
 
-    def drive(self, solver: Any, state: Any, limits: Limits, certifier: Any = None) -> Outcome[Any]:
+    def drive(
+        self, solver: Any, state: Any, limits: Limits, certifier: Any = None, *, kept: bool = True
+    ) -> Outcome[Any]:
         if not (self.recorder.machine is not None or hasattr(solver, "current")):
             raise CapabilityError(self._why_not(solver))
         if self.recorder.max_steps is not None:
             solver = replace(solver, cycles=False) if hasattr(solver, "cycles") else solver
             limits = Limits(seconds=limits.seconds)
-        self.outcome = super().drive(solver, state, limits, certifier)
+        self.outcome = super().drive(solver, state, limits, certifier, kept=kept)
         return self.outcome
 
     def _why_not(self, solver: Any) -> str:
@@ -317,7 +319,9 @@ class _Recorder(Observer):
         state, witness = now.state, now.solver.witness
         taken = state.steps - (self._looked if self._whose is state else state.steps)
         if not self.steps or taken > 0:
-            view = machine._view(self.problem, now.solver, witness(now.problem, state))
+            at_work = getattr(now.solver, "at_work", None)  # of a search for a cost
+            solver = now.solver if at_work is None else at_work(state)
+            view = machine._view(self.problem, solver, witness(now.problem, state))
             if len(self.steps) == 1 and self._shows(view) and not now.status.done:
                 taken = 0  # a first look at the rows, from which the first step follows
             update = self.steps[-1].update + taken if self.steps else 0

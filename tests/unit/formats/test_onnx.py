@@ -78,6 +78,14 @@ def test_a_file_gives_what_the_model_gives(name, tmp_path):
         np.testing.assert_allclose(found["probabilities"], model.predict_proba(rows), atol=1e-12)
 
 
+def test_a_model_that_nothing_here_has_fitted_is_refused(tmp_path):
+    """It was told as a fault of the caller's, by scikit-learn: it is no estimator of its own."""
+    linsep.save(linsep.KernelSVM().fit(X, NUMBERS), tmp_path / "m.model")
+    with pytest.raises(ModelError, match=r"file of another program.*fit it again"):
+        linsep.save(linsep.load(tmp_path / "m.model"), tmp_path / "m.onnx")
+    assert not (tmp_path / "m.onnx").exists()
+
+
 def test_a_score_of_zero_has_the_class_that_predict_gives(tmp_path):
     for zero, label in (("positive", 1), ("negative", -1)):
         plane = linsep.Linear([1.0, -1.0], 0.0)

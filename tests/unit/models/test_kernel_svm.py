@@ -399,3 +399,10 @@ def test_exclusive_or_in_01_coordinates_has_its_exact_multipliers():
     a = np.zeros(4)
     a[model.support_] = model.dual_coef_.ravel()
     np.testing.assert_allclose(a, [-10 / 3, -2, 8 / 3, 8 / 3], atol=1e-5)
+
+
+def test_classes_are_named_as_people_write_them():
+    X, y = np.random.default_rng(0).normal(size=(20, 2)), np.arange(20) % 2
+    for model in (linsep.KernelSVM(), linsep.LinearSVM()):
+        with pytest.raises(ModelError, match=r"classes \[0, 1\] but y has \[1, 2\]\."):
+            linsep.certify(model.fit(X, y), X, y + 1)

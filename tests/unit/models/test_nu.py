@@ -220,6 +220,14 @@ def test_a_fit_goes_on_from_its_checkpoint(classes, tmp_path):
         assert stopped.status_.name == "STOPPED"
         gone_on = linsep.KernelSVM(nu=0.3, gamma=0.1).resume(X, y, path)
         assert gone_on.status_.name == "CERTIFIED"
-        np.testing.assert_allclose(gone_on.C_, whole.C_, rtol=1e-5)
+        assert np.array_equal(gone_on.C_, whole.C_)
+        assert gone_on.dual_coef_.tobytes() == whole.dual_coef_.tobytes()
+        assert gone_on.certificate_ == whole.certificate_
         with pytest.raises(linsep.errors.CheckpointError, match="was made for"):
             linsep.KernelSVM(nu=0.3, gamma=0.1).resume(2 * X, y, path)
+
+
+def test_the_search_for_a_cost_is_traced():
+    X, y = wine()
+    run = linsep.trace(linsep.KernelSVM(nu=0.4), X[::6], y[::6], max_steps=3)
+    assert len(run.steps) > 1

@@ -914,3 +914,12 @@ def test_labels_without_bytes_to_look_at(kind):
     model = linsep.LeastSquares().fit(made)
     assert model.classes_.tolist() == np.unique(dates).tolist()
     assert (model.coef_ == linsep.LeastSquares().fit(X, y).coef_).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="pipes with names are those of POSIX")
+@pytest.mark.timeout(20)
+def test_a_pipe_is_no_stream(tmp_path):
+    """Nobody writes into it: the first look would wait for ever."""
+    os.mkfifo(tmp_path / "rows.csv")
+    with pytest.raises(DataError, match=r"rows\.csv is no file.*file first"):
+        linsep.data.stream(tmp_path / "rows.csv")

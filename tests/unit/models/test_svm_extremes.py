@@ -13,7 +13,7 @@ import linsep
 from linsep import LinearSVM
 from linsep.cli.main import main
 from linsep.core.checkpoint import Checkpointer
-from linsep.errors import DataError, LabelError, NotSeparatedWarning, SettingError
+from linsep.errors import CheckpointError, DataError, LabelError, NotSeparatedWarning, SettingError
 
 FOUR = np.array([[6.0, 9.0], [5.0, 7.0], [5.0, 9.0], [0.0, 4.0]]), np.array([1, 1, -1, -1])
 
@@ -226,5 +226,5 @@ def test_a_hard_margin_goes_on_from_its_checkpoint(tmp_path):
         LinearSVM(**settings, max_iter=3, callbacks=[Checkpointer(state)]).fit(X, y, s)
     rest = LinearSVM(**settings).resume(X, y, state, s)
     assert (rest.coef_ == whole.coef_).all() and rest.status_.name == "CERTIFIED"
-    with pytest.raises(SettingError, match="more than two classes"):
+    with pytest.raises(CheckpointError, match="a class against the rest"):
         LinearSVM(C=np.inf).resume(*load_iris(return_X_y=True), state)

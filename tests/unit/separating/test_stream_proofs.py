@@ -9,7 +9,7 @@ import numpy as np
 import pytest
 
 import linsep
-from linsep.errors import ProofError
+from linsep.errors import LabelError, ProofError
 from linsep.separating.parts import StreamMargin, StreamProof
 
 N = 400
@@ -119,3 +119,12 @@ def test_bounds_of_several_passes_are_those_that_are_stored():
     best = linsep.separability(X, y).margin
     assert proof.margin[0] <= best[1]
     assert best[0] <= proof.margin[1]
+
+
+def test_a_label_that_is_missing_is_told_by_its_row(tmp_path):
+    """NaN is no label, nor equal to itself: it must not look as if the rows had changed."""
+    table = np.column_stack([np.arange(60.0), np.arange(60) % 2])
+    table[41, 1] = np.nan
+    np.save(tmp_path / "t.npy", table)
+    with pytest.raises(LabelError, match=r"t\.npy.*row 41: there is no label \(nan\)"):
+        linsep.separability(linsep.data.stream(tmp_path / "t.npy"))

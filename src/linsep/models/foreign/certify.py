@@ -362,7 +362,8 @@ def _weights_of(model: object, claim: Claim, problem: Problem) -> tuple[Array, A
     known = None if getattr(model, "any_labels_", False) else getattr(model, "classes_", None)
     if known is not None and not np.array_equal(np.asarray(known), problem.classes):
         raise ModelError(
-            f"the model knows the classes {list(known)} but y has {list(problem.classes)}."
+            f"the model knows the classes {np.asarray(known).tolist()} but "
+            f"y has {problem.classes.tolist()}."
         )
     K = problem.K
     if len(coef) not in ((1,) if problem.binary else (K, K * (K - 1) // 2)):

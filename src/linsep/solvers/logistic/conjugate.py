@@ -163,7 +163,7 @@ class LogisticCG(Penalty):
             state.scores = row_scores(problem, a[:-1], self.threads)
             state.work += 0.5
         self._evaluate(problem, state)
-        far = start is None and self.ridge > 0 and state.gap > _FAR_START
+        far = start is None and self.ridge > 0 and bool(state.gap > _FAR_START)
         logistic = isinstance(self.loss, Logistic)
         state.sweeps = far and logistic and worth_sweeping(problem)
         if read_densely(problem) and logistic and self.ridge > 0 and not state.status.done:
