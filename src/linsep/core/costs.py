@@ -149,6 +149,8 @@ SCORES_KEPT = 5_000_000
 """Rows times classes up to which Newton's method for one loss of all classes keeps all scores."""
 MACHINE_WEIGHTS = 300
 """Weights of a machine of many classes whose system is solved in a blink."""
+MACHINE_PAIRS = 600
+"""Rows times rivals with which one loss of all classes is solved in a second."""
 CORNERS_SORTED = 20_000
 """Rows whose corners are sorted in a blink."""
 FINE_ROWS = 1000

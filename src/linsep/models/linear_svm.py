@@ -11,7 +11,13 @@ from typing import Any, ClassVar, Self
 import numpy as np
 from numpy.typing import NDArray
 
-from linsep.core.costs import AGREED, CORNERS_SORTED, MACHINE_WEIGHTS, PROOF_MACHINE
+from linsep.core.costs import (
+    AGREED,
+    CORNERS_SORTED,
+    MACHINE_PAIRS,
+    MACHINE_WEIGHTS,
+    PROOF_MACHINE,
+)
 from linsep.core.drive import Outcome
 from linsep.core.limits import Limits, TimeUpError, time_left
 from linsep.core.notes import warn
@@ -324,6 +330,7 @@ class LinearSVM(LinearClassifier):
         answer = super()._answer(run)
         for rescue in rescues:
             short = answer.status in _FAILED or self._falls_short(run.problem, answer)
+            short |= answer.status is Status.STEP_LIMIT and self._gives_up(run.problem, solver)
             if short and time_left() > 0:
                 with suppress(TimeUpError):  # what is there counts
                     answer = rescue.better(self, run, answer)
@@ -408,10 +415,15 @@ class LinearSVM(LinearClassifier):
 
     def _limits(self, problem: Problem, solver: Solver[Any]) -> Limits:
         limits = super()._limits(problem, solver)
-        if effort() is not Effort.FEW_PASSES:
+        if effort() is not Effort.FEW_PASSES and not self._gives_up(problem, solver):
             return limits
         passes = _FEW_PASSES * (problem.n_rows if solver.unit == "visit" else 1)
         return replace(limits, steps=min(passes, limits.steps or passes))
+
+    def _gives_up(self, problem: Problem, solver: Solver[Any]) -> bool:
+        """Whether sweeps that are slow are left for interior points."""
+        swept = self.solver == "auto" and isinstance(solver, CrammerSinger)
+        return swept and self.max_iter > _FEW_PASSES and bool(_ways_inside(problem))
 
     def _least_proof(self, problem: Problem) -> float:
         machines = 0 if problem.binary or self._is_machine(problem) else problem.K
@@ -535,13 +547,19 @@ class LinearSVM(LinearClassifier):
         return other if _gap(other) <= _gap(answer) else answer
 
     def _by_points(self, run: Run, answer: Answer) -> Answer:
-        """A machine of Crammer and Singer by interior points; the better of the two is kept."""
-        witness = interior_machine(run.lent, self._cost)
+        """A machine of Crammer and Singer by interior points; the better is kept."""
+        problem, objective = run.problem, self._objective()
         reason = "interior points for one loss of all classes (where Newton's method stalls)"
-        gap = svm_gap(run.problem, witness, self._objective(), self.multi_class)
-        status = gap.settle(Status.STALLED, self.tol)
-        other = Answer(witness, gap, status, answer.outcome, reason)
-        return other if _gap(other) <= _gap(answer) else answer
+        for by_pairs in _ways_inside(problem):
+            if _gap(answer) <= self.tol or time_left() <= 0:
+                break
+            witness = interior_machine(run.lent, self._cost, by_pairs=by_pairs)
+            witness = narrower(problem, witness, objective, self.multi_class)
+            gap = svm_gap(problem, witness, objective, self.multi_class)
+            status = gap.settle(Status.STALLED, self.tol)
+            other = Answer(witness, gap, status, answer.outcome, reason)
+            answer = other if _gap(other) <= _gap(answer) else answer
+        return answer
 
     def _by_less(self, run: Run, answer: Answer) -> Answer:
         """Runs that are asked for less, up to what is proved, and up to the default in any case:
@@ -804,9 +822,16 @@ def _by_interior_points(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool
 
 
 def _is_small_machine(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:
-    problem = run.problem
-    weights = problem.K * (problem.d + 1)
-    return model._is_machine(problem) and is_small(problem) and weights <= MACHINE_WEIGHTS
+    return model._is_machine(run.problem) and bool(_ways_inside(run.problem))
+
+
+def _ways_inside(problem: Problem) -> list[bool]:
+    """Interior points by weights, and by pairs of a row and a rival, where either is small."""
+    K = problem.K
+    weights = is_small(problem) and K * (problem.d + 1) <= MACHINE_WEIGHTS
+    known = bool((np.bincount(problem.label, minlength=K) > 0).all())  # every class has rows
+    pairs = known and problem.n * (K - 1) <= MACHINE_PAIRS
+    return [False] * weights + [True] * pairs
 
 
 def _may_ask_for_less(model: LinearSVM, run: Run, solver: Solver[Any]) -> bool:

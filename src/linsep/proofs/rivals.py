@@ -40,24 +40,23 @@ def gap_of_witness(problem: Problem, witness: Witness, C: float) -> Gap:
 def rivals_gap(problem: Problem, a: Array, alpha: Array | None, C: float) -> Gap:
     """Bounds for weights a of K classes from dual variables alpha of shape (n, K), if any."""
     cost, low = C * problem.weight, 0.0
-    with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
-        frobenius = float(np.sqrt(problem.squared_lengths.sum())) * (1 + 1e-9)
-        if alpha is not None:
-            low = _below(problem, _feasible(problem, alpha, cost), cost, frobenius)
 
     def lead(lo: int, hi: int, leads: Array) -> Array:
         return np.asarray(leads.reshape(hi - lo, -1).min(axis=1))
 
     values = np.concatenate(by_values(problem, a, lead))
     coef, intercept = problem.split(a)
-    length = float(np.linalg.norm(coef))
-    # scores are off by (d + 4) u (|x| |w| + |b|), the difference of two by twice that
-    size = float(np.linalg.norm(cost)) * frobenius * length
-    size += float(cost.sum()) * (2 + float(np.abs(intercept).max()))
-    losses = float((cost * np.maximum(1.0 - values, 0.0)).sum())
-    high = (0.5 * length * length + losses) * (1 + (problem.d * problem.K + 80) * U)
-    high += 4 * (problem.d + 4) * U * size
-    high = high if high == high else np.inf  # lengths overflow
+    with np.errstate(over="ignore", invalid="ignore"):  # what overflows proves nothing
+        length = float(np.linalg.norm(coef))
+        # scores are off by (d + 4) u (|x| |w| + |b|), the difference of two by twice that: rows
+        # that are further beyond the street have no loss for sure
+        reach = np.sqrt(problem.squared_lengths) * length + 2.0 + float(np.abs(intercept).max())
+        off = 4 * (problem.d + 4) * U * (1 + 1e-9) * reach
+        losses = float((cost * np.maximum(1.0 - values + off, 0.0)).sum())
+        high = (0.5 * length * length + losses) * (1 + (problem.d * problem.K + 80) * U)
+        high = high if high == high else np.inf
+        if alpha is not None:
+            low = _below(problem, _feasible(problem, alpha, cost), cost, high)
     offset = float(np.linalg.norm(intercept))
     return Gap.of(values, length, high, max(low, 0.0), _words(problem, C, cost), offset)
 
@@ -88,29 +87,30 @@ def _feasible(problem: Problem, alpha: Array, cost: Array) -> Array:
     return beta
 
 
-def _below(problem: Problem, beta: Array, cost: Array, frobenius: float) -> float:
+def _below(problem: Problem, beta: Array, cost: Array, high: float) -> float:
     """D(beta) rounded down, less what is left of the balance; 0 where numbers overflow."""
     alpha = -beta
     alpha[np.arange(problem.n), problem.label] = beta.sum(axis=1)
     low = float(beta.sum()) * (1 - (64 + 2 * problem.K) * U)
-    low -= 0.5 * _squared(problem, alpha, frobenius)
+    low -= 0.5 * _squared(problem, alpha)
     if problem.fit_intercept:
-        low -= _remainder(problem, alpha, cost)
+        low -= _remainder(problem, alpha, cost, high)
     return low if np.isfinite(low) else 0.0
 
 
-def _squared(problem: Problem, alpha: Array, frobenius: float) -> float:
+def _squared(problem: Problem, alpha: Array) -> float:
     """|V|^2 rounded up."""
+    frobenius = float(np.sqrt(problem.squared_lengths.sum())) * (1 + 1e-9)
     V, terms = combination(problem, alpha)
     error = (terms + problem.K + 4) * U * float(np.linalg.norm(alpha)) * frobenius
     size = float(np.linalg.norm(V)) * (1 + (V.size + 8) * U) + error
     return size * size
 
 
-def _remainder(problem: Problem, alpha: Array, cost: Array) -> float:
+def _remainder(problem: Problem, alpha: Array, cost: Array, high: float) -> float:
     """What an imperfect balance can cost: sum |R_m| times the reach of the intercepts."""
     rest = np.abs(alpha.sum(axis=0)) + 2 * problem.n * U * np.abs(alpha).sum(axis=0)
-    most = float(cost.sum())  # objective of the weights 0, so the best one has no more
+    most = min(float(cost.sum()), high)  # of the weights 0, and of ours: the best has no more
     longest = float(np.sqrt(problem.squared_lengths.max()))
     reach = most / float(cost.min()) + 1.0 + 2.0 * np.sqrt(2.0 * most) * longest
     return float(rest.sum() * reach) * (1 + 1e-9)

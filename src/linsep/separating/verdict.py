@@ -17,7 +17,7 @@ Stop       whatever a search claims is proved by ``proofs`` before it is said; w
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
 from fractions import Fraction
@@ -417,7 +417,7 @@ class Judge:
     def overlapping_pair(self) -> tuple[Rows, list[Fraction]] | None:
         """Two of the classes that no plane separates, if there are such: a shorter proof."""
         problem = self.problem
-        for pair in islice(combinations(range(problem.K), 2), _PAIRS):
+        for pair in islice(pairs_of_classes(problem), _PAIRS):
             members, part = classes_alone(problem, pair)
             witness = self.clock.search(
                 part, NearestHulls("scaled"), steps=100 + 2 * part.width
@@ -628,11 +628,16 @@ class MarginFinder:
     def _machine(self) -> None:
         """K > 2 classes: each pair bounds the margin of all machines from above."""
         problem = self.problem
-        for pair in combinations(range(problem.K), 2):
+        for pair in pairs_of_classes(problem):
             self.tick()
             members, part = classes_alone(problem, pair)
             witness = self.search(part, NearestHulls(tol=_EXACT_GAP)).witness
             self.bound(members[witness.rows], witness.multipliers)
+
+
+def pairs_of_classes(problem: Problem) -> Iterator[tuple[int, int]]:
+    """Of the classes that have rows: weights of zero may have left one without."""
+    return combinations(np.unique(problem.label).tolist(), 2)
 
 
 def classes_alone(problem: Problem, pair: tuple[int, int]) -> tuple[Rows, Problem]:

@@ -48,3 +48,16 @@ def test_weights_of_no_class_are_refused_in_arrays_and_in_streams(wrong, tmp_pat
     for rows in ((X, y), (stream,)):
         with pytest.raises(LinsepError, match="class_weight"):
             linsep.certify(model, *rows)
+
+
+@pytest.mark.parametrize("kind", [linsep.HoKashyap, linsep.Perceptron, linsep.LeastSquares])
+@pytest.mark.filterwarnings("ignore::linsep.errors.LinsepWarning")
+def test_a_class_without_weight_is_no_class_of_the_verdict(kind):
+    """Pairs of classes were looked at one by one, and \"y has one class\" was said of them."""
+    rng = np.random.default_rng(0)
+    y = np.arange(90) % 3
+    X = rng.normal(size=(90, 2)) + 1.5 * y[:, None]
+    weight = np.where(y == 0, 0.0, 1.0)
+    model = kind().fit(X, y, sample_weight=weight)
+    assert list(model.classes_) == [0, 1, 2]
+    assert model.score(X[y > 0], y[y > 0]) > 0.5

@@ -10,6 +10,7 @@ import scipy.sparse
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
+import linsep
 from linsep.core import drive
 from linsep.core.limits import Limits
 from linsep.core.problem import Problem
@@ -384,3 +385,20 @@ def test_a_start_is_the_same_point_on_centred_columns():
     again = NewtonSoftmax(tol=1e-10).init(problem, start=(a[:, :-1], a[:, -1]))
     assert again.status is Status.CERTIFIED
     np.testing.assert_allclose(NewtonSoftmax().witness(problem, again).a, a.ravel(), atol=1e-6)
+
+
+@pytest.mark.parametrize("kind", [np.float32, np.float64])
+def test_columns_of_a_single_row_do_not_run_away_without_a_penalty(kind):
+    """Rows that a sample leaves out, or that are surely wrong, gave columns no curvature: weights
+    reached 1e239, and pixels between 0 and 1 were said to overflow."""
+    rng = np.random.default_rng(0)
+    n, d, K = 9000, 240, 8
+    y = rng.integers(0, K, n)
+    X = np.maximum(rng.random((K, d))[y] + 0.9 * rng.normal(size=(n, d)) - 1.0, 0.0)
+    X[:, -60:] = 0.0
+    X[rng.integers(0, n, 60), np.arange(d - 60, d)] = rng.random(60)
+    model = linsep.LogisticRegression(C=np.inf, max_iter=15)
+    with pytest.warns(linsep.errors.GapWarning):
+        model.fit(X.astype(kind), y)
+    assert model.score(X, y) > 0.95
+    assert np.abs(model.coef_).max() < 1e6

@@ -474,6 +474,7 @@ class SoftmaxState(State):
 
 
 _MEMORY = 1 << 25  # numbers in all pairs
+_SURELY = 0.1  # share of the curvature of rows in doubt that rows surely wrong are taken to have
 
 
 def remember(state: SoftmaxState, W: Array, G: Array) -> None:
@@ -687,6 +688,7 @@ def factor_product(
     G, sums = rows.weighted_gram(index, weight)
     if offset and weight.sum() > 0:
         G -= np.outer(sums, sums / weight.sum())
+    floor = ridge or _floor(rows, np.abs(rows.residual(now)).sum(axis=0) / K, G, offset=offset)
     A = -((p * cost) @ p.T).astype(np.float64)
     np.fill_diagonal(A, 0.0)
     np.fill_diagonal(A, -A.sum(axis=1))
@@ -694,7 +696,7 @@ def factor_product(
         A[reference] = A[:, reference] = 0.0
     A *= K / max(float(np.trace(A)), 1e-300)
     small, V = scipy.linalg.eigh(A, check_finite=False)
-    kept, U = _against_ridge(G, ridge, _blur(rows))
+    kept, U = _against_ridge(G, floor, _blur(rows))
     return U, kept, V, np.maximum(small, 1e-3)
 
 
@@ -703,7 +705,23 @@ def _blur(rows: SoftmaxRows) -> float:
     return 1e-7 if rows.dtype == np.float32 else 1e-13
 
 
-def _against_ridge(G: Array, ridge: float, blur: float) -> tuple[Array, Array]:
+def _floor(rows: SoftmaxRows, wrong: Array, G: Array, *, offset: bool) -> Array:
+    """What the diagonal of G lacks of a share of the columns' squares, times how wrong a row is.
+
+    At the best point that is about their curvature. Without a penalty nothing else would hold the
+    weights of columns back that are zero in all rows of a sample, or in all but those that are
+    surely wrong, where curvature is none.
+    """
+    whole, total = _squares(rows, wrong), float(wrong.sum())
+    if offset and total > 0:
+        sums = rows.backward(np.broadcast_to(wrong.astype(rows.dtype), (rows.K, rows.n)))[0]
+        whole = np.maximum(whole - sums * (sums / total), _blur(rows) * whole)
+    whole = np.where(whole > 0, whole, 1.0)
+    share = _SURELY * whole
+    return np.maximum(share - G.diagonal(), 0.3 * share)
+
+
+def _against_ridge(G: Array, ridge: float | Array, blur: float) -> tuple[Array, Array]:
     while True:
         R = np.maximum(ridge, np.maximum(blur * G.diagonal(), 1e-300))
         scale = 1.0 / np.sqrt(G.diagonal() + R)
@@ -733,18 +751,21 @@ def solve_product(parts: tuple[Array, Array, Array, Array], G: Array) -> Array:
 def factor_diagonal(rows: SoftmaxRows, now: Shares, ridge: float) -> Array:
     """Second derivatives by single weights, averaged over the classes, shape (d,)."""
     p = rows.probabilities(now)
-    h = rows.cost * (p * (1.0 - p)).sum(axis=0) / rows.K
+    total = _squares(rows, rows.cost * (p * (1.0 - p)).sum(axis=0) / rows.K) + ridge
+    return np.asarray(np.where(total > 0, total, 1.0))
+
+
+def _squares(rows: SoftmaxRows, h: Array) -> Array:
+    """Of each column the sum of its squares, times h of the row."""
     if rows.lanes.sparse:
         M = rows.matrix
         each = np.repeat(h, np.diff(M.indptr)) * np.square(M.data, dtype=np.float64)
-        sums = np.bincount(M.indices, weights=each, minlength=rows.d)
-    else:
-        sums = np.zeros(rows.d)
-        for lo in range(0, rows.n, rows.step):
-            X: Any = rows.matrix[lo : lo + rows.step].astype(np.float64, copy=False)
-            sums += h[lo : lo + rows.step] @ (X * X)
-    total = sums + ridge
-    return np.asarray(np.where(total > 0, total, 1.0))
+        return np.bincount(M.indices, weights=each, minlength=rows.d).astype(np.float64)
+    sums = np.zeros(rows.d)
+    for lo in range(0, rows.n, rows.step):
+        X: Any = rows.matrix[lo : lo + rows.step].astype(np.float64, copy=False)
+        sums += h[lo : lo + rows.step] @ (X * X)
+    return sums
 
 
 def _picked(
@@ -786,7 +807,8 @@ def factor_classes(
         G, sums = rows.weighted_gram(index, weight)
         if offset and weight.sum() > 0:
             G -= np.outer(sums, sums / weight.sum())
-        G.flat[:: d + 1] = np.maximum(G.diagonal(), 1e-300) + ridge
+        floor = ridge or _floor(rows, np.abs(rows.residual(now)[k]), G, offset=offset)
+        G.flat[:: d + 1] = np.maximum(G.diagonal(), 1e-300) + floor
         size = np.sqrt(G.diagonal())
         G /= size[:, None]
         G /= size

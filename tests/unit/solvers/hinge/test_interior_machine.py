@@ -81,13 +81,63 @@ def test_small_tables_are_certified(kind, seed):
 
 @pytest.mark.parametrize("kind", ["constant", "bits", "dependent columns", "mostly zeros"])
 @pytest.mark.parametrize("free", [True, False])
-def test_interior_points_alone(kind, free):
+@pytest.mark.parametrize("by_pairs", [False, True])
+def test_interior_points_alone(kind, free, by_pairs):
     X, y, C = hostile(kind, 11)
     weight = np.random.default_rng(0).uniform(0.5, 2.0, len(y))
     for matrix in (X, scipy.sparse.csr_array(X), X.astype(np.float32)):
         problem = Problem(matrix, y, sample_weight=weight, fit_intercept=free)
-        found = interior_machine(problem, C)
+        found = interior_machine(problem, C, by_pairs=by_pairs)
         part, row = np.divmod(found.rows, problem.n)
         alpha = np.zeros((problem.n, problem.K))
         alpha[row, part] = np.where(y[row] == part, 1.0, -1.0) * found.multipliers
         assert rivals_gap(problem, found.a, alpha, C).relative_gap < 1e-5
+
+
+def far_apart(n, d, seed=0):
+    """Three classes that planes separate, in columns of any size."""
+    rng = np.random.default_rng(seed)
+    y = np.arange(n) % 3
+    X = rng.normal(size=(n, d))
+    X[np.arange(n), y] += 6.0
+    return X * 10.0 ** rng.uniform(0, 3, size=d), y
+
+
+@pytest.mark.parametrize("C", [1.0, 1e2, 1e4])
+def test_rows_beyond_the_street_owe_nothing_to_rounding(C):
+    """Costs times what rounding may do to any row were charged: 1e-5 of the objective."""
+    X, y = far_apart(90, 5)
+    model = linsep.LinearSVM(C=C, multi_class="crammer-singer").fit(X, y)
+    assert model.status_ is Status.CERTIFIED
+    assert model.certificate_.relative_gap <= 1e-6
+
+
+@pytest.mark.parametrize("n", [30, 90])
+def test_wide_tables_are_certified_at_any_cost(n):
+    """Sweeps went on for 100,000 passes and left 97 % of the objective open."""
+    X, y = far_apart(n, 400, 1)
+    found = []
+    for C in (1e-2, 1.0, 1e4):
+        model = linsep.LinearSVM(C=C, multi_class="crammer-singer").fit(X, y)
+        assert model.status_ is Status.CERTIFIED and model.n_iter_ < 2000
+        found.append(model.certificate_.objective)
+    assert found == pytest.approx([found[0]] * 3, rel=1e-5)  # no row is inside the street
+
+
+def test_dependent_columns_and_large_costs_are_solved_by_pairs():
+    """Newton's method stalled 55 % from the optimum."""
+    rng = np.random.default_rng(3)
+    X, y = rng.normal(size=(56, 80)), rng.integers(0, 4, 56)
+    X = np.hstack([X, 3 * X[:, :1], np.ones((56, 1))])
+    model = linsep.LinearSVM(C=1e4, multi_class="crammer-singer").fit(X, y)
+    assert model.status_ is Status.CERTIFIED
+    best = optimum(X, y, 1e4)
+    assert model.certificate_.objective == pytest.approx(best, rel=1e-5)
+    assert model.certificate_.lower_bound <= best * (1 + 1e-6)
+
+
+def test_a_class_without_rows_is_left_to_weights():
+    X, y = far_apart(30, 4)
+    weight = np.where(y == 2, 0.0, 1.0)
+    model = linsep.LinearSVM(multi_class="crammer-singer").fit(X, y, sample_weight=weight)
+    assert np.isfinite(model.decision_function(X)).all()
