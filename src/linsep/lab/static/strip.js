@@ -1,6 +1,6 @@
 // The strip of what is proved: the verdict about the classes, what is proved of the fit, the check of
 // both, and why.
-import { button, dialog, el } from "./widgets.js";
+import { button, capital, dialog, el } from "./widgets.js";
 
 const ICONS = { yes: "✓", no: "✗", edge: "≈", open: "?", wait: "…", none: "–" };
 
@@ -10,7 +10,7 @@ const kindOf = (verdict) => {
   return verdict.quasi ? "edge" : "no";
 };
 
-const asSentence = (text) => `${text[0].toUpperCase()}${text.slice(1).replace(/\.$/, "")}.`;
+const asSentence = (text) => `${capital(text).replace(/\.$/, "")}.`;
 
 export class Strip {
   constructor(lab) {

@@ -4,7 +4,7 @@ import { arrow, cornersOf, curvesPath, origin, pixelOf, polygonText, segment } f
 import { contour } from "./field.js";
 import { Picture } from "./picture.js";
 import { clip, make, show } from "./plot.js";
-import { chooser, el } from "./widgets.js";
+import { capital, chooser, el } from "./widgets.js";
 
 const NEAR = 9; // pixels from which an edge is pointed at
 const MOST_EDGES = 200;
@@ -224,7 +224,7 @@ export class CostSpace extends WeightSpace {
   }
 
   get _about() {
-    return `${this._name ?? "The cost"} over two weights.`;
+    return `${capital(this._name ?? "the cost")} over two weights.`;
   }
 }
 

@@ -15,6 +15,9 @@ export function el(tag, attributes = {}, ...children) {
   return node;
 }
 
+// A sentence begins with a capital letter.
+export const capital = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
+
 // The name of a button for those who hear it: with what is written on it, for those who say that.
 const spoken = (text, label) =>
   /\p{L}{2}/u.test(text) && !label.toLowerCase().includes(text.toLowerCase().replace("…", ""))

@@ -1,11 +1,9 @@
 // The step in words: its name, what it did, the weights, and the rows on the wrong side.
 import { show } from "./plot.js";
-import { el } from "./widgets.js";
+import { capital, el } from "./widgets.js";
 
 const MOST_WEIGHTS = 14;
 const MOST_NAMED = 8; // rows of a list
-
-const capital = (text) => `${text[0].toUpperCase()}${text.slice(1)}`;
 
 export class Words {
   constructor(lab, host) {
