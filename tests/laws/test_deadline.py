@@ -9,7 +9,7 @@ import os
 import signal
 import subprocess
 import sys
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import ClassVar
 
@@ -24,6 +24,7 @@ from linsep.core.limits import Limits
 from linsep.core.protocol import State, Status, Witness
 from linsep.errors import LinsepWarning
 from linsep.rows.loops import dot
+from linsep.solvers.first import first_model
 
 
 def tall(n=4000, d=6, classes=2, seed=3):
@@ -528,3 +529,84 @@ def test_a_verdict_tells_its_time_to_all_that_asks_for_it(monkeypatch):
     linsep.separability(*tall(n=50), time_limit=1000.0)
     linsep.separability(*tall(n=50))
     assert 0 < seen[0] <= 1000.0 < seen[1]
+
+
+def test_classes_share_the_time_of_a_hard_margin_and_none_begins_without(monkeypatch):
+    """Each search was begun, after the limit as well, and took all that was left of it."""
+    hard_margin = linsep.models.hard_margin
+    given, whole = [], hard_margin.hard_machine
+
+    def seen(part, tol, within, *rest):
+        given.append(within.seconds)
+        return whole(part, tol, within, *rest)
+
+    monkeypatch.setattr(hard_margin, "hard_machine", seen)
+    draw = np.random.default_rng(1)
+    labels = np.arange(80) % 4
+    problem = Problem(draw.normal(size=(80, 2)) + 9 * labels[:, None], labels)
+    none = hard_margin.hard_machines(problem, 1e-3, Limits(seconds=0.0))
+    assert given == [0.0]
+    assert not none.witness.a.reshape(4, 3)[1:].any()
+    assert none.outcome.status is Status.TIME_LIMIT
+    del given[:]
+    hard_margin.hard_machines(problem, 1e-3, Limits(seconds=1e6))
+    assert given == pytest.approx([1e6 / 4, 1e6 / 3, 1e6 / 2, 1e6], rel=1e-3)
+
+
+def test_a_hard_margin_that_is_cut_short_is_of_use():
+    """Planes that do not separate yet may have any number of errors, and once had nearly all."""
+
+    class Asked(linsep.core.Observer):
+        def moment(self, now):
+            return now.state.n_updates > 0
+
+    draw = np.random.default_rng(4)
+    labels = draw.integers(0, 10, 6000)
+    rows = np.exp(draw.normal(size=(6000, 30)) + 1.2 * draw.normal(size=(10, 30))[labels])
+    with pytest.warns(LinsepWarning):
+        model = linsep.LinearSVM(C=np.inf, callbacks=Asked()).fit(rows, labels)
+    assert model.status_ is Status.STOPPED
+    assert model.score(rows, labels) > 0.8
+
+
+def test_more_time_is_a_larger_sample():
+    draw = np.random.default_rng(5)
+    labels = draw.integers(0, 6, 20_000)
+    rows = draw.normal(size=(20_000, 400)) + 0.1 * draw.normal(size=(6, 400))[labels]
+    problem = Problem(rows, labels)
+    right = []
+    for seconds in (0.0, 0.1):
+        coef, offset = problem.split(first_model(problem, seconds=seconds))
+        right.append(float(((rows @ coef.T + offset).argmax(axis=1) == labels).mean()))
+    assert right[1] > right[0] + 0.05
+
+
+def test_a_sample_that_is_learnt_by_heart_is_not_believed():
+    """Weights are as long as is good for rows that did not shape them."""
+    draw = np.random.default_rng(6)
+    labels = draw.integers(0, 10, 5000)
+    rows = draw.normal(size=(5000, 400)) + 0.1 * draw.normal(size=(10, 400))[labels]
+    problem = Problem(rows, labels)
+
+    def cost(some, a):
+        scores = some.scores(a)
+        own = scores[np.arange(some.n), some.label]
+        return float(some.weight @ (np.logaddexp.reduce(scores, axis=1) - own))
+
+    a = first_model(problem, cost)
+    assert cost(problem, a) < cost(problem, 0.0 * a)
+
+
+def test_a_likelihood_that_nobody_had_time_to_decide_about_is_cut_short(monkeypatch):
+    monkeypatch.setattr(
+        linsep.LogisticRegression, "_verdict",
+        lambda self, problem, answer, settled: replace(
+            linsep.separability(problem.matrix, problem.label), separable=None, quasi=None
+        ),
+    )  # fmt: skip
+    rows, labels = tall(300, 3)
+    labels = rows[:, 0] > 5
+    with pytest.warns(LinsepWarning, match="time limit"):
+        model = linsep.LogisticRegression(C=np.inf, time_limit=1000).fit(rows, labels)
+    assert model.status_ is Status.TIME_LIMIT
+    assert model.score(rows, labels) == 1.0

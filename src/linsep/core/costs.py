@@ -43,6 +43,8 @@ SWEEPS = 1e-8 / 3
 """In the sweeps of a small machine, which reads it several times."""
 LEVEL = 5e-10
 """As a slot of an additive kernel: sorted, counted or looked up."""
+FIRST_ENTRY = 4e-9
+"""For each plane of a first model by least squares, all its steps together."""
 PROOF = 6e-9
 """In the proof of a linear machine, with all that is read for it."""
 PROOF_SCORE = 1.2e-8

@@ -222,8 +222,9 @@ class Classifier(CallbackSupportMixin, Calibrated):
             if not (poor and run.falls_back):
                 return answer
         stopped = asked_to_stop() or run.ended is Status.STOPPED
+        spare = 0.0 if stopped else run.spare
         with extra_time():
-            first = self._first(run, Status.STOPPED if stopped else Status.TIME_LIMIT)
+            first = self._first(run, Status.STOPPED if stopped else Status.TIME_LIMIT, spare)
         return first if answer is None or self._is_better(first, answer) else answer
 
     def _falls_back(self) -> bool:
@@ -247,7 +248,7 @@ class Classifier(CallbackSupportMixin, Calibrated):
         gap = getattr(answer.certificate, "relative_gap", None)
         return answer.outcome.state.n_updates == 0 if not gap else bool(gap > _POOR_GAP)
 
-    def _first(self, run: Run, status: Status) -> Answer:
+    def _first(self, run: Run, status: Status, seconds: float) -> Answer:
         """A model that costs next to nothing: that of some of the rows, by the same solver.
 
         Where it is worse than none at all on the whole, it is none: the best offset alone. Of more
@@ -503,13 +504,13 @@ class LinearClassifier(Classifier):
             return super()._is_poor(answer)
         return answer.certificate.errors > 0
 
-    def _first(self, run: Run, status: Status) -> Answer:
-        witness = Witness(a=self._first_weights(run.lent))
+    def _first(self, run: Run, status: Status, seconds: float) -> Answer:
+        witness = Witness(a=self._first_weights(run.lent, seconds))
         outcome = Outcome(FirstState(), status, witness, None, 0, "step", 0.0)
         return self._prove_first(run.problem, outcome, "least squares on a sample of the rows")
 
-    def _first_weights(self, problem: Problem) -> NDArray[np.float64]:
-        return first_model(problem)
+    def _first_weights(self, problem: Problem, seconds: float) -> NDArray[np.float64]:
+        return first_model(problem, seconds=seconds)
 
     def _prove_first(self, problem: Problem, outcome: Outcome[Any], reason: str) -> Answer:
         return separating(outcome, judge(problem, outcome.witness), reason)

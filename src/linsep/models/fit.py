@@ -393,7 +393,7 @@ def refuse_unusable(problem: Problem) -> None:
 def refuse_tiny(problem: Problem) -> None:
     """Numbers so small that the weights of a hard margin are not among the floating ones."""
     data = problem.matrix.data if problem.sparse else problem.matrix
-    largest = float(np.abs(data).max(initial=0.0))
+    largest = max(float(data.max(initial=0.0)), -float(data.min(initial=0.0)))
     if 0.0 < largest < _TINY:
         raise DataError(
             f"the largest entry of X is {largest:.3g}, so the weights of a hard margin (C=inf) "
@@ -568,6 +568,7 @@ def left_out(outcome: Outcome[Any]) -> Outcome[Any]:
 _MEASURABLE = 0.005  # seconds of work from which it is seen whether others slow it down
 _SLOWEST = 6.0
 _AT_MOST = 0.75  # of the time that is left is kept for proofs
+_AT_LEAST = 0.25  # of it is for another model: most proofs take less than they may
 
 
 class Slackened(Protocol):
@@ -625,6 +626,14 @@ class Run:
         left = time_left()
         proofs = self._slower() * (self.reserve + (self.least if self.falls_back else 0.0))
         return left - min(proofs, _AT_MOST * left) if left < math.inf else left
+
+    @property
+    def spare(self) -> float:
+        """Seconds that a model may take that costs next to nothing, where time is limited at all:
+        what is left beside its proof."""
+        left = time_left()
+        beside = max(left - self._slower() * self.least, _AT_LEAST * left)
+        return max(beside, 0.0) if left < math.inf else 0.0
 
     @property
     def has_time(self) -> bool:

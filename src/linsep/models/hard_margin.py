@@ -112,16 +112,22 @@ def hard_machines(
 ) -> Hard:
     """One hard machine for each class against the rest, first that of the class which was begun.
 
-    The proof, if there is one, is that of the first class that no plane cuts off.
+    Each may take its share of the time that is left; once there is none, the others are zero. The
+    proof, if there is one, is that of the first class that no plane cuts off.
     """
     begin = time.perf_counter()
     each: dict[int, Hard] = {}
+    last: Hard | None = None
     for k in sorted(range(problem.K), key=lambda k: k != begun):
         rest = limits.seconds
         if rest is not None:
             rest = max(rest - (time.perf_counter() - begin), 0.0)
-        within, at = replace(limits, seconds=rest), state if k == begun else None
-        each[k] = hard_machine(against_rest(problem, k), tol, within, observers, at)
+        if last is not None and (rest == 0.0 or last.outcome.interrupted):
+            each[k] = replace(last, witness=_nothing(problem), proof=None)
+            continue
+        share = None if rest is None else rest / (problem.K - len(each))
+        within, at = replace(limits, seconds=share), state if k == begun else None
+        each[k] = last = hard_machine(against_rest(problem, k), tol, within, observers, at)
     found = [each[k] for k in range(problem.K)]
     witness = Witness(
         a=np.concatenate([one.witness.a for one in found]),
@@ -136,6 +142,12 @@ def hard_machines(
     without = [k for k, one in enumerate(found) if one.proof and one.proof.separable is False]
     first = without[0] if without else None
     return Hard(witness, gap, shown.outcome, None if first is None else found[first].proof, first)
+
+
+def _nothing(problem: Problem) -> Witness:
+    """Of a class that nobody has looked at."""
+    none = np.zeros(0)
+    return Witness(np.zeros(problem.d + 1), none.astype(np.int64), none, claim="dual")
 
 
 def scaled_witness(problem: Problem, rows: Any, shares: Any) -> Witness:

@@ -156,10 +156,10 @@ class KernelOption(KernelClassifier, LinearClassifier):
         """What is true of a plane, without kernel."""
         return LinearClassifier._prove(self, run, solver, outcome, reason)
 
-    def _first(self, run: Run, status: Status) -> Answer:
+    def _first(self, run: Run, status: Status, seconds: float) -> Answer:
         if self.kernel is None:
-            return LinearClassifier._first(self, run, status)
-        return super(LinearClassifier, self)._first(run, status)
+            return LinearClassifier._first(self, run, status, seconds)
+        return super(LinearClassifier, self)._first(run, status, seconds)
 
     def _keep(self, problem: Problem, answer: Answer) -> None:
         if self.kernel is None:

@@ -450,7 +450,7 @@ class LeastSquares(KernelOption):
     def _falls_back(self) -> bool:
         return True
 
-    def _first_weights(self, problem: Problem) -> Array:
+    def _first_weights(self, problem: Problem, seconds: float) -> Array:
         def cost(sample: Problem, a: Array) -> float:
             scores = sample.scores(a)
             own = sample.label[:, None] == np.arange(sample.K)
@@ -458,7 +458,7 @@ class LeastSquares(KernelOption):
             asked = 1.0 if sample.targets is None else sample.targets
             return float(sample.weight @ ((asked - values) ** 2).reshape(sample.n, -1).sum(axis=1))
 
-        return first_model(problem, cost)
+        return first_model(problem, cost, seconds)
 
     def _prove_first(self, problem: Problem, outcome: Outcome[Any], reason: str) -> Answer:
         certificate = measure_squares(problem, outcome.witness, seconds=spare_time())

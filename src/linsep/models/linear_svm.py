@@ -429,6 +429,12 @@ class LinearSVM(LinearClassifier):
         machines = 0 if problem.binary or self._is_machine(problem) else problem.K
         return super()._least_proof(problem) + machines * PROOF_MACHINE
 
+    def _proof_seconds(self, problem: Problem) -> float:
+        least = self._least_proof(problem)
+        if np.isfinite(self._cost):
+            return least
+        return (2.0 if problem.binary else 3.0) * least  # of each class, of all, and at the hulls
+
     def _prove(self, run: Run, solver: Solver[Any], outcome: Outcome[Any], reason: str) -> Answer:
         problem, witness, objective = run.problem, outcome.witness, self._objective()
         if self._given:
@@ -472,9 +478,11 @@ class LinearSVM(LinearClassifier):
         return True
 
     def _is_poor(self, answer: Answer) -> bool:
-        return not isinstance(answer, HardAnswer) and super()._is_poor(answer)
+        if isinstance(answer, HardAnswer):  # one that separates has all that was asked for
+            return not np.isfinite(answer.certificate.objective)
+        return super()._is_poor(answer)
 
-    def _first_weights(self, problem: Problem) -> Array:
+    def _first_weights(self, problem: Problem, seconds: float) -> Array:
         hinge, machine = machine_loss(self.loss), self._is_machine(problem)
 
         def cost(sample: Problem, a: Array) -> float:
@@ -490,7 +498,7 @@ class LinearSVM(LinearClassifier):
             C = self._cost if np.isfinite(self._cost) else 1.0
             return 0.5 * float((coef**2).sum()) + C * float(sample.weight @ losses)
 
-        return first_model(problem, cost)
+        return first_model(problem, cost, seconds)
 
     def _prove_first(self, problem: Problem, outcome: Outcome[Any], reason: str) -> Answer:
         answer = self._measured(problem, outcome.witness, outcome, reason)
@@ -509,7 +517,7 @@ class LinearSVM(LinearClassifier):
                 "multi_class='one-vs-rest'."
             )
         refuse_tiny(problem)
-        limits, watch = Limits(steps=self.max_iter), run.observers
+        limits, watch = Limits(steps=self.max_iter).at_most(run.seconds_left()), run.observers
         if problem.binary:
             state = None if run.checkpoint is None else run.state(hull_search(self.tol))
             hard = hard_machine(problem, self.tol, limits, watch, state)
@@ -519,6 +527,7 @@ class LinearSVM(LinearClassifier):
             part = None if begun is None else run.on(parts[begun], run.checkpoint)
             state = None if part is None else part.state(hull_search(self.tol))
             hard = hard_machines(problem, self.tol, limits, watch, begun, state)
+        run.ended = hard.outcome.status
         reason = "nearest points of the two hulls (C = inf, the hard margin)"
         of = None if hard.of is None else problem.classes[hard.of]
         if hard.proof is not None and hard.proof.separable is False:

@@ -24,7 +24,7 @@ from linsep.core.costs import (
 )
 from linsep.core.drive import Outcome, drive
 from linsep.core.lanes import one_blas_thread, sum_of_pieces
-from linsep.core.limits import Limits, spare_time
+from linsep.core.limits import Limits, asked_to_stop, spare_time, time_left
 from linsep.core.notes import warn
 from linsep.core.parts import Stream
 from linsep.core.problem import Problem
@@ -440,7 +440,7 @@ class LogisticRegression(KernelOption):
         """Whether there is time for it; without it nothing is proved but that losses are >= 0."""
         return self._bound_seconds(problem) <= spare_time()
 
-    def _first_weights(self, problem: Problem) -> Array:
+    def _first_weights(self, problem: Problem, seconds: float) -> Array:
         C, penalty = (1.0, 0.0) if np.isinf(self._cost) else (self._cost, 0.5)
 
         def cost(sample: Problem, a: Array) -> float:
@@ -451,7 +451,7 @@ class LogisticRegression(KernelOption):
                 losses = shares(scores.T, sample.label).losses
             return penalty * float((coef**2).sum()) + C * float(sample.weight @ losses)
 
-        return first_model(problem, cost)
+        return first_model(problem, cost, seconds)
 
     def _prove_first(self, problem: Problem, outcome: Outcome[Any], reason: str) -> Answer:
         gap, a = self._relative(problem, outcome.witness.a)
@@ -539,8 +539,12 @@ class LogisticRegression(KernelOption):
                 answer, witness=Witness(a), certificate=gap, status=Status.NO_MAXIMUM,
                 proof=proof, separation=words,
             )  # fmt: skip
+        undecided = proof.separable is None or proof.quasi is None
         if settled:
-            return replace(converged, undecided=proof.separable is None or proof.quasi is None)
+            return replace(converged, undecided=undecided)
+        if undecided and (time_left() < np.inf or asked_to_stop()):  # it is that which has ended it
+            ended = left_out(outcome)
+            return replace(answer, outcome=ended, status=ended.status, undecided=True)
         if proof.separable is False and hasattr(solver, "patient"):
             patient = replace(solver, patient=True)
             outcome = _gone_on(run, patient, outcome, self._limits(problem, solver))

@@ -19,6 +19,7 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.costs import FIRST_ENTRY
 from linsep.core.problem import Problem, rows_of
 from linsep.core.protocol import State
 
@@ -28,6 +29,7 @@ Cost = Callable[[Problem, Array], float]
 _SAMPLE_ENTRIES = 1_000_000  # of the sample: some milliseconds a step
 _FEWEST_ROWS = 200  # rows of it, at least, if they have no more entries than
 MOST_ENTRIES = 4_000_000
+_LARGEST_ENTRIES, _SHARE = 8_000_000, 0.5  # where there is time, of which this part is used
 _PLANE_ENTRIES, _EACH_CLASS = 10_000_000, 3  # times planes, and rows of each class all the same
 _MOST_STEPS, _CLOSE = 12, 1e-3  # and what is left of the gradient, after which none is needed
 _FLAT = 1e-12  # columns shorter than this, of the longest, are left alone
@@ -60,7 +62,7 @@ def sample_of(problem: Problem, rows: int, seed: int = 0) -> NDArray[np.int64]:
     return np.union1d(chosen, last)
 
 
-def first_model(problem: Problem, cost: Cost | None = None) -> Array:
+def first_model(problem: Problem, cost: Cost | None = None, seconds: float = 0.0) -> Array:
     """Weights that are of some use.
 
     Parameters
@@ -69,15 +71,19 @@ def first_model(problem: Problem, cost: Cost | None = None) -> Array:
     cost : callable, optional
         ``cost(sample, a)`` is what shall be small; the weights are made longer or shorter until
         it is, and next to zero if that is better: their direction still tells classes apart. The
-        rows of the sample weigh as much as all rows.
+        sample is another one then, of rows that did not shape the weights, and they weigh as much
+        as all rows.
+    seconds : float
+        That are there for more rows than the fewest.
     """
-    sample = _sample(problem)
+    sample = _sample(problem, seconds)
     coef, offset = _squares(sample)
     a = problem.join(coef, offset if problem.fit_intercept else 0.0)
     if not np.isfinite(a).all():
         return np.zeros(problem.dim)
     if cost is None:
         return a
+    sample = _sample(problem, seconds, seed=1)
     scale, least = 1.0, cost(sample, a)
     for way in (_LONGER, _SHORTER):
         for other in way:
@@ -93,16 +99,18 @@ def first_model(problem: Problem, cost: Cost | None = None) -> Array:
     return _NEXT_TO_ZERO / longest * a if 0.0 < longest < np.inf else 0.0 * a
 
 
-def _sample(problem: Problem) -> Problem:
+def _sample(problem: Problem, seconds: float, seed: int = 0) -> Problem:
     width = row_entries(problem)
     planes = 1 if problem.binary else min(problem.K, 8) // 2
     fewest = min(_FEWEST_ROWS, MOST_ENTRIES // width + 1)
     most = max(fewest, _SAMPLE_ENTRIES // width // planes)
     if not problem.binary:  # a plane for each class, and each has its rows
         most = min(most, max(_EACH_CLASS * problem.K, _PLANE_ENTRIES // (width * problem.K)))
+    price = FIRST_ENTRY * width * (1 if problem.binary else problem.K)
+    most = max(most, min(int(_SHARE * seconds / price), _LARGEST_ENTRIES // width))
     if problem.n <= most:
         return problem
-    part = rows_of(problem, sample_of(problem, most))
+    part = rows_of(problem, sample_of(problem, most, seed))
     return part.changed(weight=part.weight * (problem.weight.sum() / part.weight.sum()))
 
 
