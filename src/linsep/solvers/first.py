@@ -29,7 +29,7 @@ Cost = Callable[[Problem, Array], float]
 _SAMPLE_ENTRIES = 1_000_000  # of the sample: some milliseconds a step
 _FEWEST_ROWS = 200  # rows of it, at least, if they have no more entries than
 MOST_ENTRIES = 4_000_000
-_LARGEST_ENTRIES, _SHARE = 8_000_000, 0.5  # where there is time, of which this part is used
+_SHARE = 0.5  # of the time there is, for as many rows more
 _PLANE_ENTRIES, _EACH_CLASS = 10_000_000, 3  # times planes, and rows of each class all the same
 _MOST_STEPS, _CLOSE = 12, 1e-3  # and what is left of the gradient, after which none is needed
 _FLAT = 1e-12  # columns shorter than this, of the longest, are left alone
@@ -107,7 +107,7 @@ def _sample(problem: Problem, seconds: float, seed: int = 0) -> Problem:
     if not problem.binary:  # a plane for each class, and each has its rows
         most = min(most, max(_EACH_CLASS * problem.K, _PLANE_ENTRIES // (width * problem.K)))
     price = FIRST_ENTRY * width * (1 if problem.binary else problem.K)
-    most = max(most, min(int(_SHARE * seconds / price), _LARGEST_ENTRIES // width))
+    most = max(most, min(int(_SHARE * seconds / price), MOST_ENTRIES // width))
     if problem.n <= most:
         return problem
     part = rows_of(problem, sample_of(problem, most, seed))

@@ -699,6 +699,27 @@ def test_what_belongs_to_a_table_goes_with_it(lab):
     assert page.page.get_by_role("button", name=re.compile("Curve of")).count() == 0
 
 
+def test_what_was_verified_of_other_rows_is_not_told(lab):
+    page = lab("set=students")
+    told = page.page.locator(".note")
+    for overtaken in (True, False):
+        page.js(
+            """overtaken => {
+              const ask = lab.channel.ask;
+              lab.channel.ask = async (verb, data) => {
+                const found = await ask(verb, data);
+                if (verb === "verify" && overtaken) lab.questions.verdict = { ...lab.verdict };
+                lab.channel.ask = ask;
+                return found;
+              };
+            }""",
+            overtaken,
+        )
+        page.js("() => lab.strip.verify()")
+        assert told.is_visible() is not overtaken
+    assert told.inner_text().startswith("✓ ")
+
+
 def test_regions_fill_the_picture_after_a_zoom(lab):
     page = lab("set=three classes&m=one-vs-rest&view=regions")
     for act in ("Zoom out", "Zoom out", "Fit all points"):

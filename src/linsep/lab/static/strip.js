@@ -70,6 +70,7 @@ export class Strip {
     const { verdict, questions } = this.lab;
     if (!verdict || verdict.error) return;
     const found = await questions.about("verify");
+    if (this.lab.verdict !== verdict) return; // the rows are others by now
     const told = found.error ?? `${found.good ? "✓ " : "✗ "}${found.sentence}.`;
     this.lab.note(told);
     this.lab.say(told);
