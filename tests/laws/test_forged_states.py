@@ -121,3 +121,18 @@ def test_a_forged_field_neither_crashes_nor_hangs(name):
         more, died = tried(name, died + 1)
         found += more
     assert found == []
+
+
+@pytest.mark.parametrize("width", [0.0, -1.0, float("nan"), float("inf"), 1e-3])
+def test_a_width_is_above_zero_where_it_is_divided_by(width):
+    name = next(n for n, case in CASES.items() if type(case.solver).__name__ == "NewtonParts")
+    problem, solver, state = run(CASES[name], 2)
+    numbers, arrays, _ = stored(state)
+    assert solver.form.kinked
+    fresh = solver.init(problem.lent)
+    if width == 1e-3:
+        restore(problem.lent, solver, fresh, numbers | {"h": width}, arrays)
+        assert fresh.h == width
+        return
+    with pytest.raises(Refused, match="a number above 0"):
+        restore(problem.lent, solver, fresh, numbers | {"h": width}, arrays)

@@ -16,6 +16,7 @@ import hashlib
 import io
 import itertools
 import json
+import math
 import os
 import re
 import stat
@@ -437,6 +438,8 @@ def _number(stored: Any, old: Any, held: Held, where: str) -> Any:
     else:
         found = real(endless=True)(stored, where)
         same = _close(found, old)
+        if held.width and not (0.0 < found < math.inf if old > 0 else found == 0):
+            raise Refused(where, found, "a number above 0" if old > 0 else "0")
     if held.fixed and not same:
         raise Refused(where, found, f"{old!r}")
     return found

@@ -123,6 +123,8 @@ class Held:
     """Whether floats may be float32 as well as float64."""
     fixed: bool = False
     """Whether it never changes: it is as in the fresh state, up to rounding on other machines."""
+    width: bool = False
+    """Whether it is a float by which may be divided: above 0 where the fresh one is, else 0."""
     words: tuple[str, ...] = ()
 
 

@@ -401,7 +401,7 @@ def _scale(diagonal: Array) -> Array:
 class PartsState(State):
     """An evaluated point, the step from it, and the best bounds."""
 
-    held: ClassVar[Mapping[str, Held]] = {}
+    held: ClassVar[Mapping[str, Held]] = {"h": Held(width=True), "dual_h": Held(width=True)}
 
     a: Array
     h: float = 0.0
