@@ -47,7 +47,11 @@ def mark_as_the_callers(error: Exception) -> None:
 
 
 @contextlib.contextmanager
-def own_bugs(what: str) -> Iterator[None]:
+def own_bugs(
+    what: str,
+    error: type[LinsepError] = LinsepError,
+    whose: str = "This is a bug of linsep, please report it.",
+) -> Iterator[None]:
     """An error that nobody raised on purpose is a bug of linsep and is told as one, unless code of
     the caller's has a part in it, or files and memory."""
     try:
@@ -58,9 +62,9 @@ def own_bugs(what: str) -> Iterator[None]:
         if getattr(cause, _MARK, False) or not all(map(_known, _files_of(cause))):
             raise
         kind = type(cause).__name__
-        raise LinsepError(
+        raise error(
             f"{what} broke down ({kind}: {_told(cause).rstrip('.')}), so nothing is known of these "
-            "rows. This is a bug of linsep, please report it."
+            f"rows. {whose}"
         ) from cause
 
 

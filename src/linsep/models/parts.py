@@ -19,6 +19,7 @@ from typing import Any, ClassVar, Generic, Protocol, Self, TypeVar, cast
 import numpy as np
 from numpy.typing import NDArray
 
+from linsep.core.boundary import own_bugs
 from linsep.core.checkpoint import load_checkpoint
 from linsep.core.drive import Observer, Outcome, drive
 from linsep.core.limits import Limits, clock, time_left
@@ -30,6 +31,7 @@ from linsep.core.protocol import PlaneModel, Predictor, Solver, Status, Witness
 from linsep.core.words import count, percent
 from linsep.errors import (
     CapabilityError,
+    CheckpointError,
     ClusterError,
     DataError,
     GapWarning,
@@ -170,6 +172,9 @@ class PartsRun(Generic[M]):
                 state.status = Status.RUNNING
             if isinstance(state, PartsState):  # what was read before counts, too
                 self.problem.stream.passes += state.rows_read + state.again
+            way = "The file is damaged or forged: start without it."
+            with own_bugs(f"the fit resumed from {self.checkpoint}", CheckpointError, way):
+                return self.go_on(solver, state, limits)
         return self.go_on(solver, state, limits)
 
     def go_on(self, solver: Any, state: Any, limits: Limits) -> Outcome[Any]:

@@ -23,6 +23,7 @@ from linsep.core.checkpoint import Checkpointer
 from linsep.core.parts import Threads
 from linsep.errors import (
     CapabilityError,
+    CheckpointError,
     DataError,
     LabelError,
     LinsepError,
@@ -610,6 +611,36 @@ def test_limits_and_checkpoints(tmp_path):
     resumed = linsep.LinearSVM(tol=1e-6).resume(stream(BIG), None, file)
     assert resumed.coef_.tobytes() == straight.coef_.tobytes()
     assert resumed.certificate_ == straight.certificate_
+
+
+def test_numbers_of_a_checkpoint_that_no_run_comes_to_are_refused_as_such(tmp_path, monkeypatch):
+    """An error of the rows themselves stays what it is."""
+    file = tmp_path / "run.npz"
+    with pytest.warns(linsep.errors.GapWarning):
+        linsep.LinearSVM(max_iter=2, callbacks=[Checkpointer(file, every=0.0)]).fit(stream(BIG))
+    passes = []
+
+    def broken():
+        passes.append(1)
+        for block in BIG():
+            yield block
+            if len(passes) > 1:
+                raise ZeroDivisionError("of the caller")
+
+    with pytest.raises(ZeroDivisionError, match="of the caller"):
+        linsep.LinearSVM().resume(stream(broken), None, file)
+
+    parts = linsep.models.parts
+    load = parts.load_checkpoint
+
+    def forged(*given):
+        state = load(*given)
+        state.best_primal = state.best_dual = 0.0
+        return state
+
+    monkeypatch.setattr(parts, "load_checkpoint", forged)
+    with pytest.raises(CheckpointError, match=r"run\.npz broke down \(ZeroDiv.*start without it"):
+        linsep.LinearSVM().resume(stream(BIG), None, file)
 
 
 def test_a_signal_ends_a_pass():
