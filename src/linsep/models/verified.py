@@ -21,7 +21,7 @@ from linsep.core.protocol import PlaneModel, Predictor, Status, Witness
 from linsep.core.validate import in_parts
 from linsep.core.words import count, misplaced
 from linsep.errors import DataError, LabelError, LinsepError, ModelError
-from linsep.models.fit import check_params, row_weights
+from linsep.models.fit import check_params, read_labels, row_weights
 from linsep.models.foreign.certify import certify
 from linsep.models.gaussian import GaussianClassifier
 from linsep.models.kernel_option import KernelOption
@@ -68,13 +68,14 @@ def table_of(model: Predictor, X: Any, y: Any, weight: Any) -> tuple[Any, Any, A
             f"X has the shape {matrix.shape}; the model was trained on "
             f"{count(model.n_features_in_, 'column')}."
         )
-    strange = sorted(set(np.asarray(y).tolist()) - set(model.classes_.tolist()), key=str)
+    labels = read_labels(y)
+    strange = sorted(set(labels.tolist()) - set(model.classes_.tolist()), key=str)
     if strange:
         raise LabelError(
             f"y has the label {strange[0]!r:.60}; the model knows "
             f"{', '.join(map(repr, model.classes_.tolist()))}."
         )
-    return X, matrix, np.asarray(y), model, weight
+    return X, matrix, labels, model, weight
 
 
 def nameless(model: Predictor) -> Any:

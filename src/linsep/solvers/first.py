@@ -7,8 +7,9 @@ Stop      after a few steps, or where next to nothing is left of the gradient; w
           reached yet is what a penalty would hold back
 Paper     Hestenes and Stiefel, "Methods of conjugate gradients", 1952
 
-It is what a fit falls back on whose time is up before its own solver has come to anything. All
-sums are products of numpy and scipy: nothing is compiled, and no pass reads all rows.
+It is what a fit falls back on whose time is up before its own solver has come to anything; where
+some is left, the sample is larger. All sums are products of numpy and scipy: nothing is compiled,
+and no pass reads all rows.
 """
 
 from __future__ import annotations

@@ -129,6 +129,17 @@ def test_frames_and_tables_of_any_columns():
         model.certificate_.check(frame, np.roll(Y, 1))
 
 
+@pytest.mark.filterwarnings("ignore:A column-vector y")
+def test_labels_may_be_written_as_for_a_fit():
+    pandas = pytest.importorskip("pandas")
+    columns = Y[:, None], Y.tolist(), pandas.Series(Y), pandas.DataFrame({"y": Y})
+    for labels in columns:
+        model = linsep.LinearSVM().fit(X, labels)
+        assert model.certificate_.check(X, labels)
+    whole = pandas.array(np.where(Y == "up", 1, 0), dtype="Int64")
+    assert linsep.LinearSVM().fit(X, whole).certificate_.check(X, whole)
+
+
 def test_rows_without_what_is_needed_are_refused_in_words():
     facts = linsep.LinearSVM().fit(X, Y).certificate_
     with pytest.raises(DataError, match="y is missing"):
