@@ -17,6 +17,7 @@ from sklearn.utils.validation import check_is_fitted
 from linsep.core.costs import FLOAT32_VALUES, KERNEL, PRODUCT, PROOF, PROOF_MACHINE, SPARSE
 from linsep.core.notes import say, warn
 from linsep.core.problem import Problem, columns_of
+from linsep.core.words import count
 from linsep.errors import (
     CapabilityError,
     CostWarning,
@@ -733,15 +734,14 @@ def _columns(model: Machine) -> tuple[Array, Array]:
 
 def places_of(model: Machine, problem: Problem) -> NDArray[np.int64]:
     """Rows of the problem that the support vectors are."""
-    support = np.asarray(model.support_, dtype=np.int64)
-    index = problem.row_index
-    known = problem.n if index is None else int(index[-1]) + 1
-    if len(support) and (support.max() >= known or support.min() < 0):
+    place = problem.index_of(model.support_)
+    if place is None:
+        first, last = int(np.min(model.support_)), int(np.max(model.support_))
         raise ModelError(
-            f"the model has support vector {int(support.max())} but X has {known} rows; give the "
-            "rows it was trained on."
+            f"the model has support vectors among the rows {first} to {last}, and some are none of "
+            f"the {count(problem.n, 'row')} of X that weigh more than 0; give the rows and weights "
+            "it was trained on."
         )
-    place = support if index is None else np.searchsorted(index, support)
     counts = np.bincount(problem.label[place], minlength=problem.K)
     if len(np.unique(place)) < len(place) or not np.array_equal(counts, model.n_support_):
         raise ModelError(

@@ -140,6 +140,20 @@ def test_labels_may_be_written_as_for_a_fit():
     assert linsep.LinearSVM().fit(X, whole).certificate_.check(X, whole)
 
 
+def test_a_support_vector_without_weight_is_none():
+    """With a Gram matrix nothing else tells one row from the next."""
+    weight = np.ones(60)
+    weight[7] = 0.0
+    gram = X @ X.T + np.eye(60)
+    model = linsep.KernelSVM(kernel="precomputed").fit(gram, Y, sample_weight=weight)
+    assert model.certificate_.check(gram, Y, weight)
+    near = np.searchsorted(model.support_, 8)
+    assert model.support_[near] == 8
+    model.support_ = np.where(np.arange(len(model.support_)) == near, 7, model.support_)
+    with pytest.raises(ProofError, match="none of the 59 rows of X that weigh more than 0"):
+        model.certificate_.check(gram, Y, weight)
+
+
 def test_rows_without_what_is_needed_are_refused_in_words():
     facts = linsep.LinearSVM().fit(X, Y).certificate_
     with pytest.raises(DataError, match="y is missing"):
