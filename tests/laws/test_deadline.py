@@ -548,6 +548,15 @@ def test_classes_share_the_time_of_a_hard_margin_and_none_begins_without(monkeyp
     assert given == [0.0]
     assert not none.witness.a.reshape(4, 3)[1:].any()
     assert none.outcome.status is Status.TIME_LIMIT
+
+    def sure(part, tol, within, *rest):
+        return whole(part, tol, Limits(), *rest)
+
+    monkeypatch.setattr(hard_margin, "hard_machine", sure)  # the first class is done in any case
+    first = hard_margin.hard_machines(problem, 1e-3, Limits(seconds=0.0))
+    assert first.witness.a.reshape(4, 3)[0].any()
+    assert first.outcome.status is Status.TIME_LIMIT
+    monkeypatch.setattr(hard_margin, "hard_machine", seen)
     del given[:]
     hard_margin.hard_machines(problem, 1e-3, Limits(seconds=1e6))
     assert given == pytest.approx([1e6 / 4, 1e6 / 3, 1e6 / 2, 1e6], rel=1e-3)

@@ -21,6 +21,7 @@ from linsep.core.limits import Limits, spare_time
 from linsep.core.problem import Problem, against_rest, each_against_rest
 from linsep.core.protocol import Status, Witness
 from linsep.losses.hinge import HINGE
+from linsep.models.fit import left_out
 from linsep.numerics.integers import solve_seconds, to_integers
 from linsep.numerics.rounding import AT_ONE
 from linsep.proofs import plain
@@ -123,7 +124,8 @@ def hard_machines(
         if rest is not None:
             rest = max(rest - (time.perf_counter() - begin), 0.0)
         if last is not None and (rest == 0.0 or last.outcome.interrupted):
-            each[k] = replace(last, witness=_nothing(problem), proof=None)
+            ended = left_out(last.outcome)  # whatever the last one came to
+            each[k] = replace(last, witness=_nothing(problem), outcome=ended, proof=None)
             continue
         share = None if rest is None else rest / (problem.K - len(each))
         within, at = replace(limits, seconds=share), state if k == begun else None
